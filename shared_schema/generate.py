@@ -19,7 +19,8 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from attract.browser.chromium import PACKAGE_HOSTS
-from attract.cli.flags import SERVED_FLAGS, flag_help
+from attract.commands.flags import flag_help
+from attract.commands.setting_flags import SERVED_FLAGS
 from attract.schema import (
     CONTRACT_VERSION,
     PROTOCOL_VERSION,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from attract import cli
-from attract.cli.command_line import WRITTEN_SO
+from attract.cli import WRITTEN_SO
 from attract.settings.cells import Cell
 from attract.settings.run import SERVER_VARIABLES
 from attract.settings.variables import OTHER_VARIABLES

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 import attract
 from attract import cli
-from attract.cli.flags import flag_help, server_help
 from attract.collection.config import CollectionConfig
+from attract.commands.flags import flag_help, server_help
 from attract.schema.learner import Begin
 from attract.settings.fields import section_of
 from attract.settings.given import ALIASES, flag

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from attract.commands.evaluate import EvaluateOptions, evaluate_run
-from attract.commands.export import export_run
+from attract.commands.export import ExportOptions, export_run
 from attract.commands.report import pack_report
-from attract.commands.resuming import finished_code, game_of
+from attract.commands.training import finished_code, game_of
 from attract.errors import AttractError
 from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract.processes.learner import spawn_learner
@@ -105,15 +105,14 @@ async def resumed(run: Path) -> Any:
 
 
 async def evaluated(run: Path) -> int:
-    order = EvaluateOptions(RUN, episodes=1, seed=None, deterministic=None, json_output=True)
-    return await evaluate_run(order, server(run))
+    return await evaluate_run(RUN, EvaluateOptions(episodes=1, json_output=True), server(run))
 
 
 COMMANDS: dict[str, Callable[[Path], Any]] = {
     "view": lambda run: RunArchive(run.parent).view(RUN),
     "resume": lambda run: asyncio.run(asyncio.wait_for(resumed(run), SECONDS)),
     "export": lambda run: asyncio.run(
-        asyncio.wait_for(export_run(RUN, run.parent.parent / "out", server(run)), SECONDS)
+        asyncio.wait_for(export_run(RUN, ExportOptions(out=run.parent.parent / "out"), server(run)), SECONDS)
     ),
     "eval": lambda run: asyncio.run(asyncio.wait_for(evaluated(run), SECONDS)),
 }

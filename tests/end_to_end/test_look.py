@@ -11,8 +11,7 @@ import pytest
 
 import attract.commands.look as look_module
 from attract.commands.json_output import MAX_ANSWER_BYTES
-from attract.commands.look import LookOptions, look
-from attract.commands.look_inputs import given_inputs
+from attract.commands.look import LookOptions, look_at
 from attract.errors import GameError
 from attract.schema.look import LookGlobal, LookReport
 from attract.settings.run import ServerSettings
@@ -112,19 +111,20 @@ async def test_a_page_that_runs_no_script_says_so(
 ) -> None:
     (tmp_path / "index.html").write_text(f"<!doctype html><title>Game</title>{html}")
     (tmp_path / "game.js").write_text("let score = 0;")
-    (note,) = (await look(LookOptions(str(tmp_path)), server)).notes
+    (note,) = (await look_at(str(tmp_path), LookOptions(), server)).notes
     assert note.startswith("runs no script, so there is no game: ")
     assert why in note
 
 
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
-    inputs = given_inputs(
-        hold=["ArrowLeft@30-50", "ArrowRight@60-65"], click=["#start@5", "#nowhere@6", "a >> b@6"]
+    options = LookOptions(
+        hold=["ArrowLeft@30-50", "ArrowRight@60-65"],
+        click=["#start@5", "#nowhere@6", "a >> b@6"],
+        expression="[game.mode, w.innerWidth]",
+        png=tmp_path / "page.png",
     )
-    picture = tmp_path / "page.png"
-    order = LookOptions(str(tmp_path), inputs, expression="[game.mode, w.innerWidth]", png=picture)
-    report = await look(order, server)
+    report = await look_at(str(tmp_path), options, server)
     ship = global_of(report, "game?.ship?.x")
     assert (ship.first, ship.value, ship.low, ship.high, ship.direction) == (100, 70, 60, 100, "both")
     assert ship.moved_by == {"ArrowLeft": "down", "ArrowRight": "up", "#start": "down"}
@@ -152,20 +152,20 @@ async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: Se
     assert {entry.address for entry in report.missing} == {"/styles.css", "/nope.png", "/gone.js"}
     assert report.eval is not None and report.eval.value == ["play", 800]
     # A PNG's size stands in its header.
-    assert struct.unpack(">II", picture.read_bytes()[16:24]) == (800, 600)
+    assert struct.unpack(">II", (tmp_path / "page.png").read_bytes()[16:24]) == (800, 600)
 
 
 async def test_a_picture_is_of_the_last_frame_however_slowly_it_is_drawn(
     tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "index.html").write_text(COUNTING)
-    talks = given_inputs(hold=["Space@0-5"])
     pictures: list[bytes] = []
     seen: list[object] = []
     for budget, drawn in [(60_000, 60), (0, 8)]:
         monkeypatch.setattr(look_module, "BUDGET_MS", budget)
-        order = LookOptions(str(tmp_path), talks, frames=60, expression="frame", png=tmp_path / "page.png")
-        report = await look(order, server)
+        png = tmp_path / "page.png"
+        options = LookOptions(hold=["Space@0-5"], frames=60, expression="frame", png=png)
+        report = await look_at(str(tmp_path), options, server)
         pictures.append((tmp_path / "page.png").read_bytes())
         seen.append(report.eval)
         cut = [note for note in report.notes if "ms a frame to draw here" in note]
@@ -184,8 +184,13 @@ async def test_a_form_is_sent_to_its_page_and_goes_nowhere(tmp_path: Path, serve
         let sent = 0; f.onsubmit = (event) => { sent++; if (sent < 3) event.preventDefault(); };
         t.focus();</script>"""
     )
-    inputs = given_inputs(click=["#go@5", "#t@10"], press=["KeyA@12", "Enter@15", "Enter@25"])
-    report = await look(LookOptions(str(tmp_path), inputs, frames=40, expression="[sent, t.value]"), server)
+    options = LookOptions(
+        click=["#go@5", "#t@10"],
+        press=["KeyA@12", "Enter@15", "Enter@25"],
+        frames=40,
+        expression="[sent, t.value]",
+    )
+    report = await look_at(str(tmp_path), options, server)
     assert report.eval is not None and report.eval.value == [3, "a"]
 
 
@@ -197,10 +202,10 @@ async def test_a_page_for_fingers_is_touched(tmp_path: Path, server: ServerSetti
         const hear = (name) => addEventListener(name, ({ touches }) => said.push(name + touches.length));
         hear("touchstart"); hear("touchend");</script>"""
     )
-    click = given_inputs(click=["100,50@5"])
-    finger = await look(LookOptions(str(tmp_path), click, expression="said", touch=True), server)
+    options = LookOptions(click=["100,50@5"], expression="said")
+    finger = await look_at(str(tmp_path), replace(options, touch=True), server)
     assert finger.eval is not None and finger.eval.value == [5, True, True, "touchstart1", "touchend0"]
-    mouse = await look(LookOptions(str(tmp_path), click, expression="said"), server)
+    mouse = await look_at(str(tmp_path), options, server)
     assert mouse.eval is not None and mouse.eval.value == [0, False, False]
     assert "listens to touch alone: --touch makes the pointer a finger" in mouse.notes
 
@@ -213,7 +218,7 @@ async def test_a_build_with_threads_shares_its_memory(tmp_path: Path, server: Se
         new Worker("worker.js").postMessage(memory.buffer); const cell = new Int32Array(memory.buffer);
         setInterval(() => { if (cell[0] && seen.length < 2) seen.push(cell[0]); }, 16);</script>"""
     )
-    report = await look(LookOptions(str(tmp_path), frames=200, expression="seen"), server)
+    report = await look_at(str(tmp_path), LookOptions(frames=200, expression="seen"), server)
     assert report.eval is not None and report.eval.value[0] is True
     assert any("web worker, which reads real time" in note for note in report.notes)
 
@@ -227,17 +232,16 @@ async def test_a_page_is_laid_out_for_the_phone_that_it_is_on_and_when_that_is_t
         <h1></h1>
         <script>const said = []; addEventListener("resize", () => said.push(innerWidth));</script>"""
     )
-    order = LookOptions(
-        str(tmp_path),
+    options = LookOptions(
         frames=10,
         png=tmp_path / "page.png",
         expression="[innerWidth, document.querySelector('h1').offsetWidth, devicePixelRatio, said]",
     )
     phone = server.model_copy(update={"page_device": "phone"})
-    report = await look(order, phone)
+    report = await look_at(str(tmp_path), options, phone)
     assert report.eval is not None and report.eval.value == [412, 200, 2.625, []]
     assert struct.unpack(">II", (tmp_path / "page.png").read_bytes()[16:24]) == (1082, 2202)
-    turned = await look(replace(order, inputs=given_inputs(rotate=[5])), phone)
+    turned = await look_at(str(tmp_path), replace(options, rotate=[5]), phone)
     assert turned.eval is not None and turned.eval.value == [839, 100, 2.625, [839]]
     assert turned.size == (839, 412)
 
@@ -246,8 +250,8 @@ async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server:
     (tmp_path / "index.html").write_text(PAGE)
     adapter = tmp_path / "ship.page.ts"
     adapter.write_text(ADAPTER.replace("OVER", "w.look().ship.x < 85"))
-    left = given_inputs(action=["left@0-40"])
-    report = await look(LookOptions(str(adapter), left), server)
+    left = LookOptions(action=["left@0-40"])
+    report = await look_at(str(adapter), left, server)
     episode = report.episode
     assert episode is not None and episode.actions == ["wait", "left"]
     # A step is four frames of 2 pixels each.
@@ -258,19 +262,19 @@ async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server:
     assert report.ended == "the adapter says that it is over in step 2"
     assert ("adapter", "seen 92") in {(entry.by, entry.text) for entry in report.console}
     adapter.write_text(ADAPTER.replace("OVER", "false"))
-    thrown = await look(LookOptions(str(adapter), left), server)
+    thrown = await look_at(str(adapter), left, server)
     assert thrown.ended == "it threw: too far" and "Error: too far" in thrown.errors
     assert thrown.episode is not None and len(thrown.episode.steps) == 4
     adapter.write_text("export default 1;")
     with pytest.raises(GameError, match="this module is no adapter") as caught:
-        await look(LookOptions(str(adapter)), server)
+        await look_at(str(adapter), LookOptions(), server)
     assert caught.value.exit_code == 2
 
 
 @EACH_GAME
 async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) -> None:
     action, path, direction = GAMES[game]
-    report = await look(LookOptions(game, given_inputs(action=[f"{action}@0-16"]), frames=30), server)
+    report = await look_at(game, LookOptions(action=[f"{action}@0-16"], frames=30), server)
     assert report.title.lower() == game
     assert report.errors == [] and report.missing == []
     assert report.inputs[0].problem is None
@@ -281,7 +285,7 @@ async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) ->
 
 
 async def test_texts_of_kaplay_are_seen_where_they_stand(server: ServerSettings) -> None:
-    (text,) = (await look(LookOptions("hopper", frames=1), server)).texts
+    (text,) = (await look_at("hopper", LookOptions(frames=1), server)).texts
     # Two or more of its figures are as wide as they are high, from (12, 12).
     assert text.text == "0" and text.on == "canvas"
     assert 12 < text.x < 40 and 12 < text.y < 50
@@ -336,7 +340,7 @@ async def test_a_hostile_page_is_refused_by_name(
     script = f"const ESCAPE = '{ESCAPE}'; {mischief}"
     (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
     with pytest.raises(GameError, match=said) as caught:
-        await look(LookOptions(str(tmp_path)), server)
+        await look_at(str(tmp_path), LookOptions(), server)
     assert caught.value.exit_code == 2
     assert CONTROL.search(str(caught.value)) is None
 
@@ -356,7 +360,7 @@ async def test_a_page_without_its_usual_parts_is_looked_at_all_the_same(
     mischief: str, tmp_path: Path, server: ServerSettings
 ) -> None:
     (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{mischief}</script>")
-    report = await look(LookOptions(str(tmp_path)), server)
+    report = await look_at(str(tmp_path), LookOptions(), server)
     assert report.frames == 60
 
 

@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-COMMANDS = ("check", "ci", "difficulty", "evaluate", "export", "look", "probe", "replay", "serve", "train")
+COMMANDS = ("check", "ci", "difficulty", "evaluate", "export", "look", "probe", "replay", "serve", "training")
 PRELOADED = ("uvloop", "attract.cli", *(f"attract.commands.{name}" for name in COMMANDS))
 """What most tests run. Nothing of it imports torch, as `python -m attract` does not."""
 NUMBER = struct.Struct("<i")

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
-
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output, writing
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
 from attract.errors import GameError
@@ -24,6 +23,7 @@ from attract.schema.answers import CheckAnswer, CheckedFinding
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
 BUDGET_SECONDS = 6.0
@@ -33,27 +33,48 @@ BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 """Where the bundler's picture of an error begins; its columns count from 0."""
 
 
-@dataclass(frozen=True)
+@flags.options
 class CheckOptions:
-    """Options of the command line."""
-
-    game: str
-    json_output: bool = False
     save: Path | None = None
-    """Folder for the first episode and those in which the game failed; None: none are saved."""
+    """Folder for the first random episode and those in which the game failed; `attract replay` plays
+    them again."""
+    project_dir: flags.ProjectDir = None
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-async def check_game(order: CheckOptions, server: ServerSettings) -> int:
+def check(game: flags.Game, /, options: CheckOptions = CheckOptions()) -> int:
+    """Play GAME at random in a headless browser and report problems that keep agents from learning it.
+
+    Exit code: 0 without errors, 1 with errors, 2 for wrong usage.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+
+    Examples
+    --------
+    attract check src/game.ts  # your own game
+    attract check snake --json  # a bundled game, for scripts
+    attract check src/game.ts --save checked  # keep the episodes in which it failed
+    """
+    game, server = flags.served_game(game, flags.server_settings(options))
+    return run_async(check_game(game, options, server))
+
+
+async def check_game(game: str, options: CheckOptions, server: ServerSettings) -> int:
     """Check the game and print what was found; 0, or 1 when something of it is an error.
 
     Raises:
         ConfigurationError: there is no such game, or the folder cannot be written.
         AttractError: the browser could not be had.
     """
-    if order.save is not None:
-        check_writable(order.save)
+    if options.save is not None:
+        check_writable(options.save)
     require_chromium()
-    console = CommandConsole(stderr=order.json_output)
+    console = CommandConsole(stderr=options.json_output)
 
     # A check leaves nothing behind, not even who asked for it.
     with tempfile.TemporaryDirectory() as folder:
@@ -61,15 +82,15 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
         async with gateway_with_host(server, console) as gateway:
             try:
                 view = await gateway.service.check_game(
-                    order.game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS, record=True
+                    game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS, record=True
                 )
             except GameError as error:
-                view = _not_loaded(order.game, error)
+                view = _not_loaded(game, error)
     view = judged_play(view)
-    saved = Saved() if order.save is None else await asyncio.to_thread(save_checked, order.save, view)
+    saved = Saved() if options.save is None else await asyncio.to_thread(save_checked, options.save, view)
     for line in check_lines(view, saved):
-        _say(console, line)
-    if order.json_output:
+        say(console, line)
+    if options.json_output:
         print_answer(check_answer(view, saved))
     return FAILED if any(finding.severity == "error" for finding in view.findings) else DONE
 
@@ -220,7 +241,3 @@ def _not_loaded(game: str, error: GameError) -> CheckView:
 
 def _count(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,22 +1,35 @@
 """`attract ci`: plays a build by a crowd of players, judges it, and says what is wrong with it."""
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from attract.browser.chromium import require_chromium
-from attract.commands.ci_output import Outputs, TestedGame, write_outputs
+from attract.commands import flags
+from attract.commands.ci_output import Outputs, write_outputs
+from attract.commands.crowd_play import (
+    MAX_STEPS,
+    crowd_gateway,
+    find_build,
+    find_policies,
+    play,
+    problem_of,
+    seed_of,
+)
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
-from attract.commands.own_host import gateway_with_host
+from attract.commands.output import CommandConsole, say
 from attract.commands.probe import SIZE, found_in_time, page_to_play
 from attract.commands.train_display import printable
-from attract.errors import AttractError, ConfigurationError, GameError
+from attract.errors import AttractError, ConfigurationError
 from attract.games.page_places import ADAPTER, PagePlace, names_page
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baseline, write_baseline
@@ -27,69 +40,79 @@ from attract.playtest.judge import has_many_forms
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
-from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
+from attract.playtest.playwright_test import TestedModule, TestedPage
+from attract.playtest.policies import hashes, is_exported
 from attract.playtest.report import Finding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures
 from attract.playtest.session import STAGES, Playtest
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
-from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
-from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.server.in_process import Gateway
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
-MAX_STEPS: Final = 3_000
-"""Limit of an episode: a game without an end would be played for ever."""
+if TYPE_CHECKING:
+    from attract.server.in_process import Gateway
+
 MAX_EPISODES: Final = 64
 """Recorded ones that an order can have."""
-LOAD_SECONDS: Final = 10.0
 PROBE_SHARE: Final = 0.25
 PROBE_LIMIT_SHARE: Final = 0.35
 """Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
 MIN_SECONDS: Final = 10.0
 """Time for play, however long the browser and the page took to begin."""
 NO_INPUT: Final = "no key or click that was tried changes anything in this page"
-HOST_SECONDS: Final = 30.0
-MAX_FRAME_BYTES: Final = 256 << 20
-"""An answer has thousands of outcomes, and recorded episodes."""
 
 
-@dataclass(frozen=True)
+@flags.options
 class CiOptions:
-    """Options of the command line."""
-
-    game: str
     baseline: Path | None = None
-    """None: `attract-ci.json` beside the game, if it is there."""
+    """File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game."""
     update_baseline: bool = False
-    seconds: float = 120.0
-    seed: int = 0
-    policy: str | None = None
-    """A run, or a folder that `attract export` wrote."""
+    """Write the baseline of this build."""
+    seconds: flags.Seconds = 120.0
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0
+    """Seed of the episodes; those of a baseline have their own."""
+    policy: Annotated[str | None, flags.RunWord] = None
+    """A trained policy that plays, too: a run id, `latest`, or a folder that `attract export` wrote."""
     episodes: Path | None = None
-    """A folder of recorded episodes that are played, too."""
-    outputs: Outputs = field(default_factory=lambda: Outputs(Path("attract-ci")))
-    json_output: bool = False
+    """Folder of recorded episodes that are played, too."""
+    out: Path = Path("attract-ci")
+    """Folder for the episodes of the findings, and a Playwright test of each."""
+    junit: Path | None = None
+    """File for the result as JUnit XML."""
+    html: Path | None = None
+    """File for a report that plays the episodes in it."""
+    github: bool = False
+    """Print annotations and add to the summary of the step, as GitHub Actions reads them."""
+    project_dir: flags.ProjectDir = None
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a build is judged by."""
+def ci(game: flags.Game, /, options: CiOptions = CiOptions()) -> int:
+    """Play a build of GAME by many players and report what is wrong with it, or differs from the baseline.
 
-    policies: Sequence[PlaytestPolicy]
-    recorded: Sequence[RecordedEpisode]
-    baseline: Baseline | None
-    path: Path | None
-    """File of the baseline, whether it is there or not."""
-    has_score: bool
-    knows_inputs: bool
-    inputs: str
-    """As `Chosen` has them."""
-    began: float
-    """When the command began, on the event loop's clock."""
+    Exit code: 0 if it plays, 1 with findings, 2 if it could not be played.
+
+    Parameters
+    ----------
+    game
+        Bundled name, path to a game module or an adapter, or a page: a folder, an .html file, or an address
+        on this machine. A page without an adapter is played with what `attract probe` finds.
+
+    Examples
+    --------
+    attract ci src/game.ts  # what is wrong with this build
+    attract ci src/game.ts --update-baseline  # this build plays well: compare later ones with it
+    attract ci src/game.ts --policy latest  # a trained agent plays, too
+    """
+    game, server = flags.page_or_game(game, flags.server_settings(options))
+    return run_async(play_build(game, options, server))
 
 
 @dataclass(frozen=True)
@@ -115,80 +138,92 @@ class Chosen:
         return None if self.is_guessed or not path.suffix else path.parent / NAME
 
 
-async def play_build(order: CiOptions, server: ServerSettings) -> int:
+@dataclass(frozen=True)
+class Given:
+    """What a build is judged by."""
+
+    chosen: Chosen
+    policies: Sequence[PlaytestPolicy]
+    recorded: Sequence[RecordedEpisode]
+    baseline: Baseline | None
+    path: Path | None
+    """File of the baseline, whether it is there or not."""
+    began: float
+    """When the command began, on the event loop's clock."""
+
+
+async def play_build(game: str, options: CiOptions, server: ServerSettings) -> int:
     """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
 
     Raises: ConfigurationError: an option is wrong. FileError: the baseline is damaged.
     """
     require_chromium()
-    console = CommandConsole(stderr=order.json_output)
-    order.outputs.check()
-    recorded = [] if order.episodes is None else read_folder(order.episodes)
+    console = CommandConsole(stderr=options.json_output)
+    outputs = Outputs(options.out.absolute(), options.junit, options.html, options.github)
+    outputs.check()
+    recorded = [] if options.episodes is None else read_folder(options.episodes)
     began = asyncio.get_running_loop().time()
+    build: Build | None = None
+    tested: TestedModule | TestedPage | None = None
+    known_errors: list[str] = []
+    pictures: Mapping[int, EpisodePictures] = {}
     with tempfile.TemporaryDirectory() as folder:
-        own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
-        if order.policy is None or is_exported(order.policy):
-            # Nothing is left behind.
-            own["runs_dir"] = Path(folder) / "runs"
-        build: Build | None = None
-        tested = TestedGame(None, None, [])
-        pictures: Mapping[int, EpisodePictures] = {}
         try:
-            chosen = await choose_game(order, server, Path(folder), console)
-            path, baseline = find_baseline(order, chosen)
+            chosen = await choose_game(game, options, server, Path(folder), console)
+            path, baseline = find_baseline(game, options, chosen)
+            given_by = server
             if chosen.place is not None:
                 adapter = Path(chosen.game)
-                own["project_dir"] = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
-            async with gateway_with_host(
-                server.model_copy(update=own), console, exposes_heap=True
-            ) as gateway:
+                project = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
+                given_by = server.model_copy(update={"project_dir": project})
+            async with crowd_gateway(given_by, options.policy, console, exposes_heap=True) as gateway:
                 # A wrong option is said before anything is played.
-                policies = await find_policies(gateway, order.policy)
+                policies = await find_policies(gateway, options.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
-                tested = tested_game(gateway, build, chosen.game, baseline)
-                own_inputs = (chosen.has_score, chosen.knows_inputs, chosen.inputs)
-                given = Given(policies, recorded, baseline, path, *own_inputs, began)
-                report = await _judged(order, gateway, build, given, console)
-                pictures = await _pictures(order, gateway, build, report, console)
+                tested = game_for_tests(gateway, build, chosen.game, outputs.folder)
+                if baseline is not None:
+                    known_errors = [each.text for each in baseline.known if each.id == "error"]
+                given = Given(chosen, policies, recorded, baseline, path, began)
+                report = await _judged(game, options, gateway, build, given, console)
+                pictures = await _pictures(options, gateway, build, report, console)
         except ConfigurationError:
             raise
         except AttractError as error:
             # The exit code of these is that of findings.
-            problem = error.text if isinstance(error, GameError) else str(error)
-            report = Report(game=order.game, build="", verdict="not_played", problem=problem)
+            report = Report(game=game, build="", verdict="not_played", problem=problem_of(error))
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     curve: Sequence[tuple[float, float]] = ()
-    if order.outputs.github and order.policy is not None and not is_exported(order.policy):
-        directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, order.policy))
+    if options.github and options.policy is not None and not is_exported(options.policy):
+        directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, options.policy))
         curve = await asyncio.to_thread(return_curve, directory.metrics_path)
-    report, lines = write_outputs(order.outputs, report, build, tested, curve, pictures)
+    report, lines = write_outputs(outputs, report, build, tested, known_errors, curve, pictures)
     for line in lines:
-        _say(console, line)
-    if order.json_output:
+        say(console, line)
+    if options.json_output:
         print_answer(report)
     return report.exit_code
 
 
 async def choose_game(
-    order: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
+    game: str, options: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
 ) -> Chosen:
     """What is played: of a page its own adapter, or one that is guessed into `folder`.
 
     Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
     """
-    if not names_page(order.game, server.web_dir):
-        return Chosen(order.game)
-    page, adapter = page_to_play(order.game, server, console)
+    if not names_page(game, server.web_dir):
+        return Chosen(game)
+    page, adapter = page_to_play(game, server, console)
     if adapter is not None:
         return Chosen(str(adapter), page)
-    if order.update_baseline or order.baseline is not None:
+    if options.update_baseline or options.baseline is not None:
         raise ConfigurationError(
-            f"{order.game} has no adapter: what is guessed may differ from build to build",
+            f"{game} has no adapter: what is guessed may differ from build to build",
             setting="--baseline",
-            fix=f"attract probe {order.game}, review what it writes, and name that in place of the page",
+            fix=f"attract probe {game}, review what it writes, and name that in place of the page",
         )
-    _say(console, f"{order.game} has no adapter: probing the page")
-    budget, limit = PROBE_SHARE * order.seconds, PROBE_LIMIT_SHARE * order.seconds
+    say(console, f"{game} has no adapter: probing the page")
+    budget, limit = PROBE_SHARE * options.seconds, PROBE_LIMIT_SHARE * options.seconds
     found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
     device = server.page_device
     usual = usual_inputs(found["adapter"], device)
@@ -198,7 +233,7 @@ async def choose_game(
     elif "controls" not in found["cut"]:
         listens = ", ".join(found["listens"]) or "no key or pointer"
         why = f"none found: {usual}; the page listens to {listens}"
-    _say(console, printable(f"  controls: {why}"))
+    say(console, printable(f"  controls: {why}"))
     adapter = folder / ADAPTER
     write_output(adapter, playable(found["adapter"], found["unfinished"], device).encode())
     return Chosen(
@@ -211,16 +246,16 @@ async def choose_game(
     )
 
 
-def find_baseline(order: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
+def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
     """Where the baseline is or will be, and what is in it; None: there is none to compare with.
 
     Raises: ConfigurationError: it is not there, or has no place. FileError: it is damaged.
     """
-    path = order.baseline or chosen.baseline
-    if order.update_baseline:
+    path = options.baseline or chosen.baseline
+    if options.update_baseline:
         if path is None:
             raise ConfigurationError(
-                f"{order.game} has no folder of its own",
+                f"{game} has no folder of its own",
                 setting="--update-baseline",
                 fix="add --baseline FILE",
             )
@@ -228,9 +263,9 @@ def find_baseline(order: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseli
         return path, None
     if path is not None and path.is_file():
         return path, read_baseline(path)
-    if order.baseline is not None:
+    if options.baseline is not None:
         raise ConfigurationError(
-            f"there is no {order.baseline}", setting="--baseline", fix="write it by --update-baseline"
+            f"there is no {options.baseline}", setting="--baseline", fix="write it by --update-baseline"
         )
     return path, None
 
@@ -259,51 +294,23 @@ def read_folder(folder: Path) -> list[RecordedEpisode]:
     return [read_episode(file, folder) for file in files]
 
 
-async def find_build(gateway: Gateway, game: str, place: PagePlace | None = None) -> Build:
-    """The game.
-
-    Args:
-        place: of the page whose adapter `game` is, wherever that lies.
-
-    Raises: ConfigurationError: there is none. AttractError: it cannot be played, or there is no browser.
-    """
-    games = gateway.service.games
-    module = await games.resolve(game)
-    if place is not None:
-        games.place_page(module.reference.name, place.folder)
-    # Without a play it is loaded alone: a game that hangs is found where it is played.
-    order = PlaytestGame(game=module.reference, seed=Seed(low=0, high=0), budget_seconds=LOAD_SECONDS)
-    answer = await gateway.service.membership.checker.playtest(module, order, HOST_SECONDS)
-    if answer.description is None:
-        raise GameError("load", answer.problem or "the game could not be loaded")
-    folder = games.adapter_folder(module.reference)
-    listing = await asyncio.to_thread(list_played_page, answer.description, folder)
-    return Build(module, answer.description, listing)
-
-
-async def find_policies(gateway: Gateway, given: str | None) -> list[PlaytestPolicy]:
-    """What `--policy` names. Raises: ConfigurationError, FileError: there is no such policy."""
-    if given is None:
-        return []
-    if is_exported(given):
-        return await asyncio.to_thread(exported_policy, Path(given))
-    return await run_policies(gateway.service.models, given, gateway.settings.runs_dir)
-
-
-def tested_game(gateway: Gateway, build: Build, game: str, baseline: Baseline | None) -> TestedGame:
-    """Where tests of this build find it."""
-    known = [finding.text for finding in (baseline.known if baseline else []) if finding.id == "error"]
-    page = build.description.page
-    if page is not None:
-        is_address = "://" in page
-        site = page if is_address else gateway.service.games.adapter_folder(build.module.reference)
-        return TestedGame(None, site, known)
-    return TestedGame(Path(game) if Path(game).is_file() else None, None, known)
+def game_for_tests(
+    gateway: "Gateway", build: Build, game: str, folder: Path
+) -> TestedModule | TestedPage | None:
+    """Where tests in `folder` find this build; None: it is bundled with Attract, or in no folder."""
+    page, folder = build.description.page, folder.resolve()
+    if page is None:
+        return TestedModule(os.path.relpath(game, folder)) if Path(game).is_file() else None
+    if "://" in page:
+        return TestedPage(page, "")
+    site = gateway.service.games.adapter_folder(build.module.reference)
+    return None if site is None else TestedPage(os.path.relpath(site, folder), page)
 
 
 async def _judged(
-    order: CiOptions,
-    gateway: Gateway,
+    game: str,
+    options: CiOptions,
+    gateway: "Gateway",
     build: Build,
     given: Given,
     console: CommandConsole,
@@ -311,12 +318,12 @@ async def _judged(
     description, baseline, path = build.description, given.baseline, given.path
     policies, recorded = given.policies, given.recorded
     checker = gateway.service.membership.checker
-    seed = Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32) if baseline is None else baseline.seed
+    seed = seed_of(options.seed) if baseline is None else baseline.seed
     if baseline is not None and path is not None:
         check_game(path, baseline, description.id)
-    if order.update_baseline and order.baseline is None and path is not None and path.is_file():
+    if options.update_baseline and options.baseline is None and path is not None and path.is_file():
         check_game(path, read_baseline(path), description.id)
-    before = None if baseline is None else comparable(baseline, policies, order, console)
+    before = None if baseline is None else comparable(baseline, policies, options, console)
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
     )
@@ -331,18 +338,18 @@ async def _judged(
         has_page=description.page is not None,
         fresh_every=0 if baseline is None else baseline.fresh_every,
         known=frozenset(known),
-        is_judged_by_score=given.has_score,
-        measures_keys=baseline is not None or order.update_baseline,
-        seconds=max(MIN_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),
+        is_judged_by_score=given.chosen.has_score,
+        measures_keys=baseline is not None or options.update_baseline,
+        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + given.began),
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
         try:
-            return await checker.playtest(build.module, asked, HOST_SECONDS)
+            return await play(gateway, build, asked)
         except AttractError as error:
             # A browser that went away comes back by itself; a game that takes it along does so twice.
-            _say(console, f"browser: {error}; trying again")
-            return await checker.playtest(build.module, asked, HOST_SECONDS)
+            say(console, f"browser: {error}; trying again")
+            return await play(gateway, build, asked)
 
     with console.status("playing") as status:
         playtest = Playtest(
@@ -355,11 +362,11 @@ async def _judged(
         )
         played = await playtest.run()
     findings = [finding_of(confirmed, build) for confirmed in played.findings]
-    if not given.knows_inputs:
+    if not given.chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
-    check_played(played, findings, plan.seconds, is_written=order.update_baseline)
-    check_moved(played, findings, given.inputs, knows_inputs=given.knows_inputs)
-    if order.update_baseline and path is not None:
+    check_played(played, findings, plan.seconds, is_written=options.update_baseline)
+    check_moved(played, findings, given.chosen.inputs, knows_inputs=given.chosen.knows_inputs)
+    if options.update_baseline and path is not None:
         whole = Baseline(
             game=description.id,
             build=build.sha256,
@@ -372,11 +379,11 @@ async def _judged(
         )
         with writing(path):
             kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
-        _say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
+        say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
         known = {(finding.id, finding.text) for finding in whole.known}
     new = [finding for finding in findings if not is_known(finding, known)]
     return Report(
-        game=order.game,
+        game=game,
         game_id=description.id,
         build=build.sha256,
         baseline_build=None if baseline is None else baseline.build,
@@ -391,17 +398,17 @@ async def _judged(
 
 
 async def _pictures(
-    order: CiOptions, gateway: Gateway, build: Build, report: Report, console: CommandConsole
+    options: CiOptions, gateway: "Gateway", build: Build, report: Report, console: CommandConsole
 ) -> Mapping[int, EpisodePictures]:
     """Pictures of the findings' episodes, for the HTML report of a game in a page."""
     files = gateway.service.games.page_files(build.module.reference.sha256[:32])
-    if order.outputs.html is None or build.description.page is None or files is None:
+    if options.html is None or build.description.page is None or files is None:
         return {}
     with console.status("taking pictures for the report"):
         taken = await picture_episodes(files, build, report.findings, gateway.settings)
     for place, finding in enumerate(report.findings[:MAX_SHOWN]):
         if finding.episode is not None and place not in taken:
-            _say(
+            say(
                 console,
                 f"{finding.id}: no pictures of its episode, which the page did not play to that moment",
             )
@@ -459,7 +466,7 @@ def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
 
 
 def comparable(
-    baseline: Baseline, policies: Sequence[PlaytestPolicy], order: CiOptions, console: CommandConsole
+    baseline: Baseline, policies: Sequence[PlaytestPolicy], options: CiOptions, console: CommandConsole
 ) -> Outcomes:
     """The baseline's outcomes, without those of policies that are not the same now."""
     before = baseline.outcomes()
@@ -469,11 +476,5 @@ def comparable(
         if player.split(":")[0] in other and ":" in player:
             del before.players[player]
     if policies and other:
-        _say(
-            console, f"the baseline was played by other policies ({', '.join(other)}): they are not compared"
-        )
+        say(console, f"the baseline was played by other policies ({', '.join(other)}): they are not compared")
     return before
-
-
-def _say(console: CommandConsole, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -38,31 +38,20 @@ class Outputs:
                 check_writable(path)
 
 
-@dataclass(frozen=True)
-class TestedGame:
-    """Where the tests find the game."""
-
-    __test__ = False
-
-    module: Path | None
-    """None: bundled with Attract, or a page's."""
-    site: Path | str | None
-    """The adapter's folder, or the address, of a game in a page."""
-    known: Sequence[str]
-    """Texts of errors that the baseline has."""
-
-
 def write_outputs(
     outputs: Outputs,
     report: Report,
     build: Build | None,
-    game: TestedGame,
+    tested: TestedModule | TestedPage | None = None,
+    known_errors: Sequence[str] = (),
     curve: Sequence[tuple[float, float]] = (),
     pictures: Mapping[int, EpisodePictures] | None = None,
 ) -> tuple[Report, list[str]]:
     """Write all; the report with the names of its files, and the lines to print.
 
     Args:
+        tested: where the tests find the game; None: no test is written.
+        known_errors: texts of errors that the baseline has.
         curve: as of `step_summary`.
         pictures: as of `ShownGame`.
 
@@ -70,7 +59,7 @@ def write_outputs(
     """
     folder = outputs.folder
     if build is not None:
-        report = _save_findings(folder, report, build, game)
+        report = _save_findings(folder, report, build, tested, known_errors)
     # Also of a build that plays: the report of an earlier one would stay.
     write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
     shown = os.path.relpath(folder)
@@ -87,7 +76,13 @@ def write_outputs(
     return report, lines
 
 
-def _save_findings(folder: Path, report: Report, build: Build, game: TestedGame) -> Report:
+def _save_findings(
+    folder: Path,
+    report: Report,
+    build: Build,
+    tested: TestedModule | TestedPage | None,
+    known_errors: Sequence[str],
+) -> Report:
     """Write the episode of each finding, and its test where one can show it."""
     saved: list[Finding] = []
     has_tests = False
@@ -98,8 +93,7 @@ def _save_findings(folder: Path, report: Report, build: Build, game: TestedGame)
         name = f"{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
         write_output(folder / f"{name}{SUFFIX}", written(finding.episode))
         finding = finding.model_copy(update={"episode_file": f"{name}{SUFFIX}"})
-        tested = _tested(folder, build, game)
-        text = None if tested is None else playwright_test(finding, tested, game.known)
+        text = None if tested is None else playwright_test(finding, tested, known_errors)
         if text is not None:
             write_output(folder / f"{name}{TEST_SUFFIX}", text.encode())
             finding = finding.model_copy(update={"test_file": f"{name}{TEST_SUFFIX}"})
@@ -109,15 +103,3 @@ def _save_findings(folder: Path, report: Report, build: Build, game: TestedGame)
         with writing(folder):
             write_player(folder, build.module.code if build.description.page is not None else None)
     return report.model_copy(update={"findings": saved})
-
-
-def _tested(folder: Path, build: Build, game: TestedGame) -> TestedModule | TestedPage | None:
-    page = build.description.page
-    folder = folder.resolve()
-    if page is None:
-        return None if game.module is None else TestedModule(os.path.relpath(game.module, folder))
-    if game.site is None:
-        return None
-    if isinstance(game.site, str):
-        return TestedPage(game.site, "")
-    return TestedPage(os.path.relpath(game.site, folder), page)

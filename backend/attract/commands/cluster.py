@@ -7,68 +7,137 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 
 from attract.cluster.engine import RayCluster, check_address, check_ray, connected
 from attract.cluster.keeper import Line
 from attract.cluster.plan import ClusterPlan
 from attract.cluster.supervisor import Supervisor
-from attract.cluster.trials import ClusterRunner, cpus_for, parallel_on
-from attract.commands.output import GuardedOutput
-from attract.commands.tune import Trials, TuneOptions, check_optuna, tune_game
+from attract.commands import flags
+from attract.commands.help import mistake
+from attract.commands.output import GuardedOutput, say
+from attract.commands.setting_flags import playable_game, run_settings
+from attract.commands.train import TrainOptions, train
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import INTERRUPTED
 from attract.processes.interrupt import Interrupts
 from attract.runs.run_ids import create_run_id
 from attract.server.app_server import run_async
 from attract.server.tokens import chosen_tokens
-from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.run import ServerSettings
 
 TOKEN_BYTES = 32
 
 
-@dataclass(frozen=True)
+AtLeastNone = Parameter(validator=Number(gte=0))
+
+
+@flags.options
 class ClusterOptions:
-    """Options of the command line."""
+    """Flags of `attract cluster`, beside those of `attract train`."""
+
+    cells: Annotated[int, flags.AtLeastOne] = 1
+    """Ranks of the distributed training, each with its browsers on one node."""
+    hosts: Annotated[int, AtLeastNone] = 0
+    """Headless browsers spread over all nodes, each with --workers workers. They are assigned to the cells
+    in turn, which then start none of their own."""
+    gpus: Annotated[int, AtLeastNone] = 0
+    """GPUs per cell's learner."""
+    address: str = "auto"
+    """HOST:PORT of the cluster's head node. auto: the cluster of this machine or of $RAY_ADDRESS; without
+    one, a cluster is started on this machine. local: always start one on this machine."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CellOrder:
+    """What each cell trains."""
 
     game: str
     """A bundled name, or an absolute path."""
     words: tuple[str, ...]
     """Flags for `attract train`, which understood them."""
-    cells: int
-    hosts: int
-    gpus: int
     workers: int
     """Workers per host, or per cell without hosts."""
-    address: str = "auto"
     run_id: str | None = None
     headless: bool = True
 
 
+def cluster(
+    game: flags.Game,
+    /,
+    *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    options: ClusterOptions = ClusterOptions(),
+) -> int:
+    """Train GAME on a Ray cluster: attract cluster GAME --cells 2 --hosts 8 [flags of attract train].
+
+    Each cell is an `attract train`. Their learners compute each update together; the output of cell 0 is
+    shown here. GAME, a --config file and Attract must have the same path on every node. For a cell to survive
+    the loss of its node, --runs-dir must be on a shared file system. Needs pip install 'attract[ray]'.
+
+    Parameters
+    ----------
+    game
+        As for attract train; it comes before all flags.
+
+    Examples
+    --------
+    attract cluster cartpole --cells 2 --workers 4  # two ranks that train together
+    attract cluster snake --hosts 8 --workers 2  # browsers on all nodes
+    attract cluster snake --address local  # only on this machine
+    """
+    given = _train_flags(game, words)
+    train_options: TrainOptions = given.get("options", TrainOptions())
+    server = flags.server_settings(train_options, **given.get("server_flags", {}))
+    game, server = playable_game(game, server)
+    # A run to resume may exist only on the nodes: its settings are read there.
+    settings = run_settings(game, server, train_options, given.get("settings", {}))
+    workers = settings.run.collection.num_workers
+    order = CellOrder(game, words, workers, train_options.run_id, train_options.headless)
+    return train_on_cluster(order, options, server)
+
+
+def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
+    """The words parsed as by `attract train`, by parameter name; exits on a mistake."""
+    app = App(
+        name="attract cluster",
+        default_command=train,
+        error_formatter=mistake,
+        error_console=Console(stderr=True, soft_wrap=True, highlight=False),
+    )
+    _, bound, _ = app.parse_args([game, *words], exit_on_error=True, print_error=True)
+    return dict(bound.arguments)
+
+
 def plan_of(
-    order: ClusterOptions, server: ServerSettings, environment: Mapping[str, str], folder: Path
+    order: CellOrder,
+    options: ClusterOptions,
+    server: ServerSettings,
+    environment: Mapping[str, str],
+    folder: Path,
 ) -> ClusterPlan:
     """The plan of what to start.
 
     Raises: ConfigurationError: when it cannot be.
     """
-    if order.hosts and "--headless" in order.words:
+    if options.hosts and "--headless" in order.words:
         raise ConfigurationError(
             "with --hosts, cells have no browsers of their own",
             setting="--headless",
             fix="remove --headless or --hosts",
         )
-    if 0 < order.hosts < order.cells:
+    if 0 < options.hosts < options.cells:
         raise ConfigurationError(
-            f"{order.hosts} for {order.cells} cells: some cells would have no workers",
+            f"{options.hosts} for {options.cells} cells: some cells would have no workers",
             setting="--hosts",
-            fix=f"--hosts {order.cells} or more; without --hosts each cell has browsers of its own",
+            fix=f"--hosts {options.cells} or more; without --hosts each cell has browsers of its own",
         )
-    if order.hosts and (server.tls_cert is not None or server.behind_proxy):
+    if options.hosts and (server.tls_cert is not None or server.behind_proxy):
         raise ConfigurationError(
             "hosts of a cluster join their cells directly, in plain text",
             setting="--hosts",
@@ -83,18 +152,18 @@ def plan_of(
         runs_dir=str(server.runs_dir.resolve()),
         folder=str(folder),
         environment=dict(environment),
-        cells=order.cells,
-        hosts=order.hosts,
+        cells=options.cells,
+        hosts=options.hosts,
         workers=order.workers,
-        has_browsers=order.headless and not order.hosts,
-        gpus=order.gpus,
+        has_browsers=order.headless and not options.hosts,
+        gpus=options.gpus,
         token=chosen.get("worker") or secrets.token_urlsafe(TOKEN_BYTES),
         admin_token=chosen.get("admin"),
         port=port or None,
     )
 
 
-def train_on_cluster(order: ClusterOptions, server: ServerSettings) -> int:
+def train_on_cluster(order: CellOrder, options: ClusterOptions, server: ServerSettings) -> int:
     """Train on the cluster until cell 0 has ended; its exit code.
 
     The first signal ends the training in order, the second at once.
@@ -103,12 +172,11 @@ def train_on_cluster(order: ClusterOptions, server: ServerSettings) -> int:
         ConfigurationError: when what was asked for cannot be, there is no Ray or no cluster.
         ClusterError: when the cluster does not run it.
     """
-    plan = plan_of(order, server, os.environ, Path.cwd())
+    plan = plan_of(order, options, server, os.environ, Path.cwd())
     check_ray()
-    check_address(order.address)
-    say = _sayer()
-    with connected(order.address, plan.demand()) as cluster:
-        say(cluster_text(cluster))
+    check_address(options.address)
+    with connected(options.address, plan.demand()) as cluster:
+        say_of_cluster(cluster_text(cluster))
         # On a single machine other devices need no access.
         plan = dataclasses.replace(plan, lan=not cluster.is_local)
         return run_async(_train(plan, cluster))
@@ -116,7 +184,6 @@ def train_on_cluster(order: ClusterOptions, server: ServerSettings) -> int:
 
 async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
     output = GuardedOutput(sys.stdout)
-    say = _sayer()
 
     def write(line: Line) -> None:
         stream, text = line
@@ -126,11 +193,11 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
         else:
             print(text, file=sys.stderr, flush=True)
 
-    supervisor = Supervisor(plan, cluster, write=write, say=say)
+    supervisor = Supervisor(plan, cluster, write=write, say=say_of_cluster)
     ends: list[asyncio.Future[None]] = []
 
     def on_interrupt() -> None:
-        say("stopping; Ctrl-C again exits at once")
+        say_of_cluster("stopping; Ctrl-C again exits at once")
         ends.append(asyncio.ensure_future(supervisor.end(interrupts.exit_code or INTERRUPTED)))
 
     interrupts = Interrupts(on_interrupt)
@@ -165,28 +232,6 @@ def cluster_text(cluster: RayCluster) -> str:
     return f"Ray at {cluster.address}: {size}"
 
 
-def tune_on_ray(order: TuneOptions, server: ServerSettings) -> int:
-    """`attract tune` whose trials run on the nodes of a cluster; the exit code.
-
-    Raises: ConfigurationError: when what was asked for cannot be, there is no Ray or no cluster.
-    """
-    check_ray()
-    check_optuna()
-    check_address("auto")
-    with connected("auto", cpus_for(1)) as cluster:
-        _sayer()(cluster_text(cluster))
-
-        def trials_of(order: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
-            parallel = order.parallel or parallel_on(cluster.node_cpus(), settings.collection.num_workers)
-            return Trials(ClusterRunner(folder, cluster.trial_keeper), parallel)
-
-        return run_async(tune_game(order, server, trials_of))
-
-
-def _sayer() -> Callable[[str], None]:
-    console = Console(stderr=True)
-
-    def say(text: str) -> None:
-        console.print(f"cluster: {text}", markup=False, highlight=False, soft_wrap=True)
-
-    return say
+def say_of_cluster(text: str) -> None:
+    """Print a line about the cluster, on stderr."""
+    say(Console(stderr=True), f"cluster: {text}")

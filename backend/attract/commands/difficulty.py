@@ -1,28 +1,30 @@
 """`attract difficulty`: how hard a game is at each value of one of its parameters."""
 
 import asyncio
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
-from attract.commands.ci import (
-    HOST_SECONDS,
-    MAX_FRAME_BYTES,
+from attract.commands import flags
+from attract.commands.crowd_play import (
     MAX_STEPS,
-    Build,
+    crowd_gateway,
     find_build,
     find_policies,
+    play,
+    problem_of,
+    seed_of,
 )
 from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
-from attract.commands.own_host import gateway_with_host
-from attract.errors import AttractError, ConfigurationError, GameError
+from attract.commands.output import CommandConsole, say
+from attract.errors import AttractError, ConfigurationError
 from attract.playtest.difficulty import (
     DIFFICULTY,
     WON,
@@ -37,15 +39,15 @@ from attract.playtest.difficulty import (
     rank_correlation,
 )
 from attract.playtest.difficulty_page import page_of
-from attract.playtest.findings import players_of
+from attract.playtest.findings import Build, players_of
 from attract.playtest.players import crowd
-from attract.playtest.policies import is_exported
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
-from attract.schema.base import Seed
-from attract.schema.playtest import GamePlaytested, PlaytestGame
-from attract.server.in_process import Gateway
+from attract.server.app_server import run_async
 from attract.settings.file import read_settings_file
 from attract.settings.run import ServerSettings
+
+if TYPE_CHECKING:
+    from attract.server.in_process import Gateway
 
 BAND_NAMES: Final[tuple[BandName, ...]] = BandName.__args__  # pyright: ignore[reportAttributeAccessIssue]
 RULES: Final = {
@@ -56,56 +58,75 @@ RULES: Final = {
 CAUTION: Final = "relative between settings of this game; not what people will do"
 
 
-@dataclass(frozen=True)
+@flags.options
 class DifficultyOptions:
-    """Options of the command line."""
-
-    game: str
     over: str
+    """Parameter and values: speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2."""
     bands: Path | None = None
-    policy: str | None = None
-    """A run, or a folder that `attract export` wrote."""
+    """YAML file with limits: `win_rate: [0.3, 0.7]`; also of difficulty, attempts, return and length."""
+    policy: Annotated[str | None, flags.RunWord] = None
+    """A policy that was trained over the whole range: a run id, `latest`, or a folder that `attract export`
+    wrote. Then no other player plays."""
     won: str | None = None
-    """Metric of the game that is above 0 in a won episode."""
-    seconds: float = 120.0
-    seed: int = 0
+    """Metric of the game that is above 0 in a won episode; by default `won`, if the game has it."""
+    seconds: flags.Seconds = 120.0
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0
+    """Seed of the episodes, the same at every value."""
     html: Path | None = None
-    json_output: bool = False
+    """Write a page with a chart into this file."""
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
 
 
-async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> int:
+def difficulty(game: flags.Game, /, options: DifficultyOptions) -> int:
+    """Play GAME by many players at several values of one of its parameters and report how hard each is.
+
+    Exit code: 0 inside the bands, 1 outside, 2 if it could not be played.
+
+    Parameters
+    ----------
+    game
+        Bundled name, or path to a game module or an adapter.
+
+    Examples
+    --------
+    attract difficulty snake --over size=6:20:5  # how hard each size of the board is
+    attract difficulty snake --over size=8,9 --policy latest  # by a trained agent
+    attract difficulty snake --over size=6:20:5 --bands bands.yaml  # exit code 1 outside a band
+    """
+    game, server = flags.served_game(game, flags.server_settings(options))
+    return run_async(judge_difficulty(game, options, server))
+
+
+async def judge_difficulty(game: str, options: DifficultyOptions, server: ServerSettings) -> int:
     """Play, measure and report; 0: inside the bands, 1: outside, 2: it could not be played.
 
     Raises: ConfigurationError: an option is wrong. AttractError: no browser.
     """
-    parameter, values = parse_over(order.over)
-    bands = {} if order.bands is None else read_bands(order.bands)
-    if order.html is not None:
-        check_writable(order.html)
+    parameter, values = parse_over(options.over)
+    bands = {} if options.bands is None else read_bands(options.bands)
+    if options.html is not None:
+        check_writable(options.html)
     require_chromium()
-    console = CommandConsole(stderr=order.json_output)
+    console = CommandConsole(stderr=options.json_output)
     began = asyncio.get_running_loop().time()
 
-    with tempfile.TemporaryDirectory() as folder:
-        own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
-        if order.policy is None or is_exported(order.policy):
-            # Nothing is left behind.
-            own["runs_dir"] = Path(folder) / "runs"
-        async with gateway_with_host(server.model_copy(update=own), console) as gateway:
-            try:
-                build = await find_build(gateway, order.game)
-                report = await _measured(order, gateway, build, parameter, values, bands, console)
-            except ConfigurationError:
-                raise
-            except AttractError as error:
-                # The code of any other error is that of a game outside its bands.
-                problem = error.text if isinstance(error, GameError) else str(error)
-                report = not_played(order.game, parameter, problem)
+    async with crowd_gateway(server, options.policy, console) as gateway:
+        try:
+            build = await find_build(gateway, game)
+            report = await _measured(game, options, gateway, build, parameter, values, bands, console)
+        except ConfigurationError:
+            raise
+        except AttractError as error:
+            # The code of any other error is that of a game outside its bands.
+            report = not_played(game, parameter, problem_of(error))
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
-    if order.html is not None and report.values:
-        write_output(order.html, page_of(report).encode())
+    if options.html is not None and report.values:
+        write_output(options.html, page_of(report).encode())
     show(console, report)
-    if order.json_output:
+    if options.json_output:
         print_answer(report)
     return report.exit_code
 
@@ -140,8 +161,9 @@ def not_played(game: str, parameter: str, problem: str, build: str = "") -> Diff
 
 
 async def _measured(
-    order: DifficultyOptions,
-    gateway: Gateway,
+    game: str,
+    options: DifficultyOptions,
+    gateway: "Gateway",
     build: Build,
     parameter: str,
     values: Sequence[float],
@@ -150,44 +172,43 @@ async def _measured(
 ) -> DifficultyReport:
     description = build.description
     check_values(description, parameter, values)
-    if order.won is not None and order.won not in description.metrics:
+    if options.won is not None and options.won not in description.metrics:
         known = ", ".join(sorted(description.metrics)) or "none: declare one, metrics: { won: 'last' }"
         raise ConfigurationError(
-            f"{description.id} has no metric {order.won!r}", setting="--won", fix=f"it has {known}"
+            f"{description.id} has no metric {options.won!r}", setting="--won", fix=f"it has {known}"
         )
-    policies = await find_policies(gateway, order.policy)
+    policies = await find_policies(gateway, options.policy)
     players = crowd(description, [policy.name for policy in policies], 0)
     plan = SweepPlan(
         game=build.module.reference,
         parameter=parameter,
         values=values,
         players=[player for player in players if ":" in player] or players,
-        seed=Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32),
+        seed=seed_of(options.seed),
         policies=policies,
         max_steps=MAX_STEPS,
-        seconds=order.seconds,
+        seconds=options.seconds,
     )
 
-    async def host(asked: PlaytestGame) -> GamePlaytested:
-        return await gateway.service.membership.checker.playtest(build.module, asked, HOST_SECONDS)
-
     with console.status("playing") as status:
-        swept = await sweep(plan, host, lambda text: status.update(f"playing: {text}"))
-    wins = Wins.of(description, order.won)
+        swept = await sweep(
+            plan, partial(play, gateway, build), lambda text: status.update(f"playing: {text}")
+        )
+    wins = Wins.of(description, options.won)
     try:
         rows, steps = measure(values, swept.played, plan.players, wins, bands)
     except ValueError as error:
         problem = swept.problem or next(iter(swept.errors), None) or f"{error}; give more --seconds"
-        return not_played(order.game, parameter, problem, build.sha256)
+        return not_played(game, parameter, problem, build.sha256)
     if swept.problem is not None:
-        return not_played(order.game, parameter, swept.problem, build.sha256)
+        return not_played(game, parameter, swept.problem, build.sha256)
     rows = [
         row.model_copy(update={"players": players_of(outcomes)})
         for row, outcomes in zip(rows, swept.played, strict=True)
     ]
     is_outside = any(state != "unsure" for row in rows for state in row.outside.values())
     return DifficultyReport(
-        game=order.game,
+        game=game,
         build=build.sha256,
         parameter=parameter,
         verdict="outside" if is_outside else "inside",
@@ -207,7 +228,7 @@ async def _measured(
 def show(console: CommandConsole, report: DifficultyReport) -> None:
     """For people."""
     if report.verdict == "not_played":
-        _say(console, f"{report.game} could not be played: {report.problem}")
+        say(console, f"{report.game} could not be played: {report.problem}")
         return
     table = Table(title=f"{report.game}: difficulty by {report.parameter}", title_justify="left")
     names = (report.parameter, "difficulty", "win rate", "attempts", "return", "length", "new p")
@@ -217,17 +238,17 @@ def show(console: CommandConsole, report: DifficultyReport) -> None:
         table.add_row(f"{row.value:g}", *cells(row), "" if step is None else p_text(step))
     console.print(table)
     who = "trained players" if report.learned else "players without training"
-    _say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
-    _say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))
+    say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
+    say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))
     if report.rank_correlation is not None:
         text = f"rank correlation of {report.parameter} and difficulty"
-        _say(console, f"{text}: {report.rank_correlation:.2f}; {CAUTION}")
+        say(console, f"{text}: {report.rank_correlation:.2f}; {CAUTION}")
     for row in report.values:
         for name, state in row.outside.items():
             low, high = report.bands[name]
             where = "is not sure to be inside" if state == "unsure" else f"is {state}"
             limits = f"{'-' if low is None else f'{low:g}'} to {'-' if high is None else f'{high:g}'}"
-            _say(console, f"{report.parameter} = {row.value:g}: {name} {where} {limits}")
+            say(console, f"{report.parameter} = {row.value:g}: {name} {where} {limits}")
 
 
 def cells(row: ValueDifficulty) -> list[str]:
@@ -263,7 +284,3 @@ def p_text(step: Step) -> str:
     if not step.differs:
         return "-"
     return f"{step.p_value:.0e}" if step.number == DIFFICULTY else f"{step.p_value:.0e} ({step.number})"
-
-
-def _say(console: CommandConsole, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

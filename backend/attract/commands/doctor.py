@@ -1,4 +1,4 @@
-"""Checks this machine for what Attract needs; each problem has the command that fixes it."""
+"""`attract doctor`: checks this machine for what Attract needs, and says what fixes a problem."""
 
 import importlib.metadata
 import importlib.util
@@ -14,9 +14,13 @@ from pathlib import Path
 from rich.table import Table
 
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
+from attract.commands import flags
+from attract.commands.json_output import print_answer
+from attract.commands.output import CommandConsole
 from attract.errors import AttractError
 from attract.processes.cores import usable_cores
 from attract.processes.descriptors import raise_open_files
+from attract.processes.exit_codes import DONE, FAILED
 from attract.schema.answers import DoctorAnswer, DoctorFinding
 from attract.settings.base import variable
 from attract.settings.run import ServerSettings
@@ -37,6 +41,29 @@ class Finding:
     detail: str
     fix: str = ""
     required: bool = True
+
+
+@flags.options
+class DoctorOptions:
+    json_output: flags.Json = False
+
+
+def doctor(options: DoctorOptions = DoctorOptions()) -> int:
+    """Check this machine for what Attract needs, and print the command that fixes each problem.
+
+    Examples
+    --------
+    attract doctor  # what is missing on this machine
+    attract doctor || exit 1  # in a script
+    attract doctor > doctor.txt  # for an issue
+    """
+    findings = examine()
+    answer = doctor_answer(findings)
+    if options.json_output:
+        print_answer(answer)
+    else:
+        CommandConsole().print(table_of(findings))
+    return DONE if answer.ok else FAILED
 
 
 def examine() -> list[Finding]:

@@ -27,6 +27,15 @@ class Recorded:
     episode: RecordedEpisode
 
 
+def chosen_of(options: object) -> Chosen | None:
+    """Which of `--worst`, `--best` and `--failed` is given. Raises: ConfigurationError: several are."""
+    choices: tuple[Chosen, ...] = ("worst", "best", "failed")
+    given: list[Chosen] = [name for name in choices if getattr(options, name)]
+    if len(given) > 1:
+        raise ConfigurationError("one at a time", setting=" ".join(f"--{name}" for name in given))
+    return given[0] if given else None
+
+
 def find_recorded(
     named: str, chosen: Chosen | None, server: ServerSettings
 ) -> tuple[str | None, list[Recorded]]:

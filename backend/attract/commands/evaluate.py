@@ -7,14 +7,16 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from cyclopts import Parameter
 
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.diagnosis.verdict import Verdict, as_evaluated, as_measured, judge
 from attract.errors import AttractError, ConfigurationError, CutOffError
@@ -22,7 +24,6 @@ from attract.files import can_write
 from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
 from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
-from attract.run.service import RunService
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import GAME, RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, written
@@ -30,7 +31,11 @@ from attract.runs.lock import is_locked
 from attract.schema.answers import EvaluateAnswer
 from attract.schema.api import EvaluationView, RandomPlay
 from attract.schema.recorded_episode import RecordedEpisode
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
+
+if TYPE_CHECKING:
+    from attract.run.service import RunService
 
 Answer = TypeVar("Answer")
 REFRESH_SECONDS = 0.25
@@ -39,25 +44,39 @@ LINE_SHARE = 1 / 60
 """Between two lines of progress pass `LINE_SECONDS`, and this share of the time so far: as in a training."""
 
 
-@dataclass(frozen=True)
+@flags.options
 class EvaluateOptions:
-    """Options of the command line; None: as in the run's settings."""
-
-    run_id: str
-    """Or `latest`."""
-    episodes: int | None
-    seed: int | None
-    deterministic: bool | None
-    json_output: bool
-    game_path: Path | None = None
-    """Where a game that lives in a page is now; None: where it was."""
     version: str | None = None
-    """As `find_version` takes it; None: the newest."""
+    """Version to evaluate: a number, `best`, `newest` or `first`; by default the newest."""
+    episodes: Annotated[int | None, flags.AtLeastOne] = None
+    """Number of episodes; by default the run's `evaluation.episodes`."""
+    seed: int | None = None
+    """Seed of the evaluation; by default the run's `evaluation.seed`."""
+    deterministic: Annotated[bool | None, Parameter(negative="--no-deterministic")] = None
+    """Take the most probable actions, or sample them; by default the run's `evaluation.deterministic`."""
     save: Path | None = None
-    """Folder for the episodes; None: none are saved."""
+    """Folder for every episode, as a file each that can be played again."""
+    game: Path | None = None
+    """Adapter of a game in a page, or its folder; by default where it was during training."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
+def evaluate(run: flags.Run, /, options: EvaluateOptions = EvaluateOptions()) -> int:
+    """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
+
+    Examples
+    --------
+    attract eval latest  # the newest run
+    attract eval latest --version first --episodes 20 --seed 7  # how it began, other episodes
+    attract eval latest --json  # for scripts
+    """
+    return run_async(evaluate_run(run, options, flags.server_settings(options)))
+
+
+async def evaluate_run(run: str, options: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
     A run that is being trained goes on undisturbed, see `readable_run`. The first signal ends
@@ -67,17 +86,17 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         ConfigurationError: when there is no such run, version or page, or it has no policy yet.
         CutOffError: a signal came before an episode had its result, or a second one.
     """
-    run_id = find_run(server.runs_dir, order.run_id)
+    run_id = find_run(server.runs_dir, run)
     directory = RunDirectory.view(server.runs_dir, run_id)
-    version = None if order.version is None else directory.find_version(order.version)
-    folder = page_folder(directory, server.project_dir, order.game_path)
+    version = None if options.version is None else directory.find_version(options.version)
+    folder = page_folder(directory, server.project_dir, options.game)
     project = project_of(directory)
     if project is not None:
         server = server.model_copy(update={"project_dir": project})
-    if order.save is not None:
-        check_writable(order.save)
+    if options.save is not None:
+        check_writable(options.save)
     require_chromium()
-    console = CommandConsole(stderr=order.json_output)
+    console = CommandConsole(stderr=options.json_output)
 
     recorded: list[RecordedEpisode] = []
     best = directory.marked("best")
@@ -90,18 +109,18 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             gateway.service.games.place_page(game.name, folder)
         evaluation = gateway.service.evaluate(
             run_id,
-            episodes=order.episodes,
-            deterministic=order.deterministic,
-            seed=order.seed,
+            episodes=options.episodes,
+            deterministic=options.deterministic,
+            seed=options.seed,
             version=version,
-            take=None if order.save is None else recorded.extend,
+            take=None if options.save is None else recorded.extend,
         )
         with Interrupts().listening() as interrupts:
             view = await _watched(gateway.service, evaluation, interrupts)
             verdict = await _judge(gateway.service, run_id, view, interrupts)
-    if order.save is not None:
-        await asyncio.to_thread(save_episodes, order.save, recorded)
-    if order.json_output:
+    if options.save is not None:
+        await asyncio.to_thread(save_episodes, options.save, recorded)
+    if options.json_output:
         print_answer(
             EvaluateAnswer(
                 run_id=run_id,
@@ -110,30 +129,29 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
                 return_mean=view.return_mean,
                 return_std=view.return_std,
                 length_mean=view.length_mean,
-                episodes_saved=None if order.save is None else len(recorded),
+                episodes_saved=None if options.save is None else len(recorded),
                 **verdict.numbers(),
             )
         )
     else:
-        console.print(
+        say(
+            console,
             f"{view.episodes} episodes of {run_id} v{view.policy_version}: "
             f"return {view.return_mean:.2f} +- {view.return_std:.2f}, length {view.length_mean:.1f} steps",
-            highlight=False,
-            soft_wrap=True,
         )
-        if order.save is not None:
-            text = saved_text(len(recorded), view.episodes, order.save)
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+        if options.save is not None:
+            text = saved_text(len(recorded), view.episodes, options.save)
+            say(console, text)
         if verdict.text is not None:
-            console.print(verdict.text, highlight=False, soft_wrap=True)
+            say(console, verdict.text)
         hint = hint_of_best(view.policy_version, best)
-        if hint and order.version is None:
-            console.print(hint, highlight=False, soft_wrap=True)
+        if hint and options.version is None:
+            say(console, hint)
     return interrupts.exit_code or DONE
 
 
 async def _watched(
-    service: RunService, evaluation: Coroutine[Any, Any, EvaluationView], interrupts: Interrupts
+    service: "RunService", evaluation: Coroutine[Any, Any, EvaluationView], interrupts: Interrupts
 ) -> EvaluationView:
     """The evaluation, with lines of progress on stderr; after a signal that of the episodes so far."""
     progress = EvaluationProgress(time.monotonic())
@@ -156,7 +174,7 @@ async def _watched(
         return await task
 
 
-def _evaluated(service: RunService) -> tuple[int, int] | None:
+def _evaluated(service: "RunService") -> tuple[int, int] | None:
     return None if service.active is None else service.active.evaluated
 
 
@@ -199,7 +217,7 @@ class EvaluationProgress:
         return f"{num_done} of {num_episodes} episodes after {seconds:.0f} s{left}"
 
 
-async def _judge(service: RunService, run_id: str, view: EvaluationView, interrupts: Interrupts) -> Verdict:
+async def _judge(service: "RunService", run_id: str, view: EvaluationView, interrupts: Interrupts) -> Verdict:
     """The verdict; random play is not measured after a signal."""
     random_play = None if interrupts.first.is_set() else await _random_play(service, run_id, interrupts)
     run = service.view(run_id)
@@ -214,7 +232,7 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView, interru
     )
 
 
-async def _random_play(service: RunService, run_id: str, interrupts: Interrupts) -> RandomPlay | None:
+async def _random_play(service: "RunService", run_id: str, interrupts: Interrupts) -> RandomPlay | None:
     async with (
         _beside(service.random_play(run_id)) as task,
         _beside(interrupts.first.wait()) as first,

@@ -1,74 +1,181 @@
 """`attract export`: a run's policy as the files that ship inside a game."""
 
 import html
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from urllib.parse import quote
 
+from cyclopts import Parameter
+
+from attract.commands import flags
 from attract.commands.destination import check_writable, write_output, writing
+from attract.commands.episodes import chosen_of
 from attract.commands.evaluate import readable_run
-from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
+from attract.commands.exported_episode import export_episode
+from attract.commands.exported_page import (
+    AGENT_FOLDER,
+    PLAYER,
+    WEB,
+    Exported,
+    PageCopy,
+    find_page_copy,
+    left_out_text,
+    write_site,
+)
 from attract.commands.exported_trial import try_site
+from attract.commands.json_output import print_answer
 from attract.errors import ConfigurationError
 from attract.files import check_inside
 from attract.games.kept_game import CODE, page_folder
+from attract.processes.exit_codes import DONE
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
-from attract.server.in_process import running_gateway
+from attract.schema.answers import ExportAnswer
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
-ExportFormat = Literal["onnx", "js"]
 PAGE = WEB / "exported-page"
 """A page that shows a game and its agent: built from `web/exported-page`."""
 
 
-@dataclass(frozen=True)
-class Exported:
-    """Result of an export."""
+@flags.options
+class ExportOptions:
+    out: Path
+    """Output folder; created if needed."""
+    export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx"
+    """js: adds agent.js, which runs the policy in any page without ONNX Runtime."""
+    page: bool = False
+    """Write a complete page with the game and the agent that plays it; you can take over. Any static server
+    can serve it."""
+    version: str | None = None
+    """Version to export, for example a weaker opponent: a number, `best`, `newest` or `first`; by default
+    the best."""
+    replay: str | None = None
+    """In place of RUN: a recorded episode, as `attract replay` takes it. With --page."""
+    worst: bool = False
+    """With --replay RUN: the episode with the lowest return that the run keeps."""
+    best: bool = False
+    """With --replay RUN: the episode with the highest return that the run keeps."""
+    failed: bool = False
+    """With --replay RUN: the last episode in which the game failed."""
+    game: Path | None = None
+    """With --page: adapter of a game in a page, or its folder; by default where it was during training.
+    With --replay: another build to play it in, as of `attract replay`."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
-    run_id: str
-    """The run's id, also for `latest`."""
-    version: int
-    written: list[Path]
-    """The files beside policy.json, the policies first."""
-    left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """See `ExportedPage.left_out`."""
-    page: str = "index.html"
-    """The page, as a path below the folder of the export."""
-    notes: list[str] = field(default_factory=list[str])
-    """See `try_site`."""
 
-
-async def export_run(
-    run_id: str,
-    out: Path,
-    server: ServerSettings,
-    export_format: ExportFormat = "onnx",
-    version: str | None = None,
+def export(
+    run: Annotated[str | None, flags.RunWord, Parameter(help=flags.RUN_HELP)] = None,
+    /,
     *,
-    with_page: bool = False,
-    game_path: Path | None = None,
-) -> Exported:
-    """Write models and policy.json of a version of the run, by default its best, into `out` (absolute).
+    options: ExportOptions,
+) -> int:
+    """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
-    Args:
-        version: one of those that are there, as `find_version` takes it, such as a weaker opponent.
-        export_format: `js`: the player that a page needs, `agent.js`, lies beside them.
-        with_page: a whole page lies beside them, with the game as the run played it.
-        game_path: where a game that lives in a page is now; None: where it was.
+    A run with several policies writes one <name>.onnx each. With --page --replay EPISODE: a page that plays a
+    recorded episode.
+
+    Examples
+    --------
+    attract export latest --out policy --format js  # for a page, without ONNX Runtime
+    attract export latest --out policy  # only policy.onnx and policy.json
+    attract export latest --out site --page  # a complete page
+    """
+    server, chosen = flags.server_settings(options), chosen_of(options)
+    if options.replay is not None:
+        if (
+            run is not None
+            or options.version is not None
+            or options.export_format != "onnx"
+            or not options.page
+        ):
+            raise ConfigurationError(
+                "an episode is exported as a page, without a run's policy",
+                setting="--replay",
+                fix="attract export --page --replay EPISODE --out DIR",
+            )
+        build = None
+        if options.game is not None:
+            build, server = flags.served_game(str(options.game), server)
+        exported = run_async(export_episode(options.replay, chosen, options.out.absolute(), server, build))
+    elif run is None or chosen is not None:
+        raise ConfigurationError(
+            "which run?" if run is None else f"--{chosen} is of a recorded episode",
+            setting="RUN",
+            fix="attract export RUN --out DIR, or --page --replay EPISODE for a recorded episode",
+        )
+    else:
+        exported = run_async(export_run(run, options, server))
+    if options.json_output:
+        print_answer(export_answer(exported, with_page=options.page))
+    else:
+        print("\n".join(export_lines(exported, options)))
+    return DONE
+
+
+def export_answer(exported: Exported, *, with_page: bool) -> ExportAnswer:
+    """The answer of `--json`."""
+    # The document of policies lies beside them.
+    document = [] if exported.run_id is None else [str(exported.written[0].with_name("policy.json"))]
+    return ExportAnswer(
+        run_id=exported.run_id,
+        version=exported.version,
+        episode=exported.episode,
+        files=[*map(str, exported.written), *document],
+        page=exported.page if with_page else None,
+        left_out=exported.left_out,
+        notes=exported.notes,
+    )
+
+
+def export_lines(exported: Exported, options: ExportOptions) -> list[str]:
+    """The printed lines; files are named as the folder was given."""
+    out = options.out
+    shown = [out / path.relative_to(out.absolute()) for path in exported.written]
+    names = ", ".join(map(str, shown))
+    if exported.run_id is None:
+        lines = [f"wrote {names} ({exported.episode})"]
+    else:
+        of_run = f"run {exported.run_id}, version {exported.version}"
+        lines = [f"wrote {names} and {shown[0].with_name('policy.json')} ({of_run})"]
+    if exported.left_out:
+        lines.append(left_out_text(exported.left_out))
+    if options.export_format == "js":
+        lines += [
+            f'In the page:  import {{ loadAgent }} from "./{out.name}/agent.js";',
+            f'              const agent = await loadAgent("./{out.name}/");',
+            "              game.update(deltaTime, agent.tick(() => observation));",
+        ]
+    lines += [f"note: {note}" for note in exported.notes]
+    if options.page:
+        address = "" if exported.page == "index.html" else f"/{quote(exported.page)}"
+        lines += [
+            f"See it:  python3 -m http.server --directory {shlex.quote(str(out))} 8000",
+            f"         http://localhost:8000{address}",
+        ]
+    return lines
+
+
+async def export_run(run: str, options: ExportOptions, server: ServerSettings) -> Exported:
+    """Write models and policy.json of a version of the run, and a page where one is asked for.
 
     Raises: ConfigurationError: when there is no such run, version or page, it has no policy yet, or its page
         has several agents.
     """
-    run_id = find_run(server.runs_dir, run_id)
+    out, version, with_page = options.out.absolute(), options.version, options.page
+    run_id = find_run(server.runs_dir, run)
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
     chosen = directory.marked("best") if version is None else directory.find_version(version)
     _, description = directory.read_game()
     copied: PageCopy | None = None
-    if with_page or game_path is not None:
-        folder = page_folder(directory, server.project_dir, game_path)
+    if with_page or options.game is not None:
+        folder = page_folder(directory, server.project_dir, options.game)
         own_page = None if description is None else description.page
         if own_page is not None and folder is None:
             raise ConfigurationError(
@@ -89,10 +196,12 @@ async def export_run(
         # The game's own page, with the agent in a folder of its own beside it.
         out = check_inside(out / AGENT_FOLDER, out)
         out_dir = str(out)
-    for is_wanted, needed in ((export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
+    for is_wanted, needed in ((options.export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
         if is_wanted and not needed.is_file():
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
     check_writable(out)
+    from attract.server.in_process import running_gateway
+
     with readable_run(directory, chosen, server) as readable:
         async with running_gateway(readable, port_is_fixed=False) as gateway:
             written_version = await gateway.service.export(run_id, out_dir, version=chosen)
@@ -102,7 +211,7 @@ async def export_run(
     with writing(out):
         if with_page:
             written = split_models(out, written)
-        if export_format == "js":
+        if options.export_format == "js":
             written.append(write_output(out / PLAYER.name, PLAYER))
         if copied is not None:
             site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir, server.include)
@@ -111,7 +220,9 @@ async def export_run(
         elif with_page:
             seats = directory.read_settings().collection.seats
             written += write_page(out, _kept_game(server.runs_dir / run_id), title, seats)
-    return Exported(run_id, written_version, written, left_out, page, notes)
+    return Exported(
+        written, run_id=run_id, version=written_version, left_out=left_out, page=page, notes=notes
+    )
 
 
 def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> list[Path]:

@@ -2,13 +2,12 @@
 
 import html
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episodes import Chosen, find_build, find_recorded, run_of
-from attract.commands.exported_page import WEB, ExportedPage, PageCopy, copy_site, find_page_copy
+from attract.commands.exported_page import WEB, Exported, ExportedPage, PageCopy, copy_site, find_page_copy
 from attract.commands.exported_trial import try_episode
 from attract.errors import ConfigurationError
 from attract.files import check_inside, read_file
@@ -29,23 +28,9 @@ NAMED_PAGE: Final = re.compile(rb'\bpage:\s*"([^"]+)"')
 """Page of an adapter that no run has described."""
 
 
-@dataclass(frozen=True)
-class ExportedEpisode:
-    """Result of an export."""
-
-    name: str
-    """The episode's file, or `RUN:EPISODE`."""
-    written: list[Path]
-    """The page first."""
-    notes: list[str]
-    """What came of its first play, a sentence each."""
-    left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """See `ExportedPage.left_out`."""
-
-
 async def export_episode(
     named: str, chosen: Chosen | None, out: Path, server: ServerSettings, game: str | None
-) -> ExportedEpisode:
+) -> Exported:
     """Write a page into `out` (absolute) that plays one recorded episode.
 
     Args:
@@ -78,7 +63,8 @@ async def export_episode(
         title = games.title_of(module.reference.name)
         written = _write_page(out, module.code, recorded[0].episode, title, site)
         notes = await try_episode(out, site, lambda: None if site is None else _add_clock(site.out))
-    return ExportedEpisode(recorded[0].name, written, notes, {} if site is None else site.left_out)
+    left_out = {} if site is None else site.left_out
+    return Exported(written, episode=recorded[0].name, left_out=left_out, notes=notes)
 
 
 def _page_copy(

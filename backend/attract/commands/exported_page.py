@@ -96,6 +96,25 @@ class ExportedPage:
         return True
 
 
+@dataclass(frozen=True)
+class Exported:
+    """Result of an export: of a run's policy, or of a recorded episode."""
+
+    written: list[Path]
+    """The files, the policies or the page first; without policy.json."""
+    run_id: str | None = None
+    """The run's id, also for `latest`; None: an episode."""
+    version: int | None = None
+    episode: str | None = None
+    """The episode's file, or `RUN:EPISODE`; None: a run."""
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """See `ExportedPage.left_out`."""
+    page: str = "index.html"
+    """The page, as a path below the folder of the export."""
+    notes: list[str] = field(default_factory=list[str])
+    """What came of its first play, a sentence each."""
+
+
 def find_page_copy(source: Path, root: Path, hidden: Collection[Path]) -> PageCopy:
     """The part of a page's folder that a site needs: all but `NOT_SHIPPED` and packages that the page does
     not name.

@@ -48,7 +48,7 @@ try {
 }
 """
 """In the place of the agent's own module: plays at once, and counts."""
-IS_SHOWN: Final = "() => document.body.dataset.state !== undefined"
+IS_SHOWN: Final = "() => document.body?.dataset.state !== undefined"
 IS_PLAYED: Final = "() => ['ended', 'failed'].includes(document.body.dataset.state)"
 IS_DECIDED: Final = "() => window.attractTrial?.steps > 0 || window.attractTrial?.error != null"
 

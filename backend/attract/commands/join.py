@@ -1,81 +1,72 @@
-"""`attract join` and `attract health`: a headless host for a trainer elsewhere."""
+"""`attract join`: a headless host for a trainer elsewhere."""
 
 import asyncio
-import http.client
-import ssl
-import urllib.error
-import urllib.request
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qs, urldefrag, urlsplit
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands import flags
+from attract.commands.health import problem_of
+from attract.commands.output import say
 from attract.commands.own_host import failure_of
-from attract.commands.trainer_watch import PageStatus, Problem, TrainerWatch
+from attract.commands.trainer_watch import PageStatus, TrainerWatch
 from attract.errors import AttractError, ConfigurationError
 from attract.processes.exit_codes import DONE, GAVE_UP, USAGE
 from attract.processes.interrupt import Interrupts
 from attract.schema import close_codes
+from attract.server.app_server import run_async
 from attract.server.tokens import read_token
 from attract.settings.base import variable
-from attract.settings.run import is_loopback
 
 WORKER_TOKEN, WORKER_TOKEN_FILE = variable("worker_token"), variable("worker_token_file")
-HEALTH_SECONDS = 3.0
 POLL_SECONDS = 1.0
 BROWSER_REFUSES = ("ERR_CERT_", "ERR_SSL_")
 """Chromium has certificates of its own: it may refuse what Python trusts."""
 
 
-def ill_health(url: str) -> str | None:
-    """Why the gateway at `url` does not answer `/healthz` with 200 in time; None when it does."""
-    problem = problem_of(url)
-    return None if problem is None else problem.text
+@flags.options
+class JoinOptions:
+    workers: Annotated[int, flags.AtLeastOne] = 1
+    """Number of workers to run."""
+    token: str | None = None
+    """Worker token; by default from the link, $ATTRACT_WORKER_TOKEN_FILE or $ATTRACT_WORKER_TOKEN."""
+    until_gone: Annotated[float | None, Parameter(validator=Number(gt=0))] = None
+    """Seconds that the trainer may be unreachable, also at the start, before exit code 4. By default a
+    trainer that was reached once is waited for indefinitely."""
 
 
-def problem_of(url: str) -> Problem | None:
-    """As `ill_health`, with whether waiting can help: not if certificate, name or address is wrong."""
-    by = ""
-    try:
-        proxy = _proxy_for(url)
-        by = "" if proxy is None else f" through the proxy {_without_user(proxy)} of the environment"
-        # Replaces urllib's own proxy lookup, which sends loopback through the proxy too.
-        proxies = urllib.request.ProxyHandler({} if proxy is None else {urlsplit(url).scheme: proxy})
-        opener = urllib.request.build_opener(proxies)
-        with opener.open(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
-            return None if answer.status == 200 else Problem(f"it answered{by} with status {answer.status}")
-    except urllib.error.HTTPError as error:
-        # A proxy whose server is away answers with 502, 503 or 504.
-        text = f"it answered{by} with status {error.code}; is this a trainer's address?"
-        return Problem(text, mends_itself=error.code >= 500 or error.code == 429)
-    except urllib.error.URLError as error:
-        reason = error.reason
-        return Problem(f"no answer{by}: {reason}", mends_itself=not isinstance(reason, ssl.SSLError))
-    except TimeoutError:
-        return Problem(f"no answer{by} within {HEALTH_SECONDS:g} s")
-    except ssl.SSLError as error:
-        return Problem(f"no answer{by}: {error}", mends_itself=False)
-    except (OSError, http.client.HTTPException) as error:
-        return Problem(f"no answer{by}: {error or type(error).__name__}")
-    except ValueError as error:
-        return Problem(f"no answer{by}: {error}", mends_itself=False)
+def join(
+    url: Annotated[str, Parameter(allow_leading_hyphen=True)], /, options: JoinOptions = JoinOptions()
+) -> int:
+    """Join a remote trainer with a headless browser, until its run ends or Ctrl-C.
 
+    It waits while the trainer is away. An error that waiting cannot fix (a wrong token, an untrusted
+    certificate, no server at the address) ends it with exit code 2 and the reason.
 
-def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for this address; None: none, as always for loopback."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if is_loopback(host) or urllib.request.proxy_bypass(host):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
+    Parameters
+    ----------
+    url
+        Address of the trainer, or a join link with its token. `-` reads it from stdin, so that the token is
+        not visible in the process list.
 
-
-def _without_user(proxy: str) -> str:
-    return proxy.rpartition("@")[2]
+    Examples
+    --------
+    attract join 'http://192.168.0.2:8000/join.html#token=...'  # the link that the trainer printed
+    attract join - --workers 4 < link.txt  # without the token in the process list
+    attract join http://trainer:8000 --until-gone 60  # token from a variable; gives up after 60 s
+    """
+    link = sys.stdin.readline().strip() if url == "-" else url
+    token = options.token or worker_token(os.environ)
+    return run_async(join_trainer(link, options.workers, token, until_gone_seconds=options.until_gone))
 
 
 def split_link(link: str, token: str | None) -> tuple[str, str]:
@@ -204,7 +195,7 @@ class _Guest:
 
     def _say(self, lines: list[str]) -> None:
         for line in lines:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            say(self._console, line)
 
 
 def _page_status(status: dict[str, Any] | None) -> PageStatus | None:

@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
@@ -14,6 +14,9 @@ from attract.schema.answers import ErrorAnswer
 MAX_ANSWER_BYTES: Final = 8_000
 """The length to which long answers are cut: what a coding agent reads at once."""
 MAX_ERROR_LENGTH: Final = 2_000
+KEPT_SHARE: Final = 0.75
+"""Share of a list's entries that stays each time it is cut."""
+Answer = TypeVar("Answer", bound=BaseModel)
 OPTIONS: Final = ("--json", "--json-lines")
 TRUE: Final = ("", "true", "yes", "y", "1", "on")
 OTHER_ERRORS: Final[dict[type[BaseException], tuple[str, str]]] = {
@@ -57,6 +60,55 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: plain_json(entry) for name, entry in value.items()}
     return value
+
+
+def shortened(
+    answer: Answer,
+    render: Callable[[Answer], str],
+    lists: Mapping[str, Sequence[str]],
+    keeps_end: Sequence[str] = (),
+) -> Answer:
+    """The answer without the last entries of its longest lists, so that it takes `MAX_ANSWER_BYTES`.
+
+    Args:
+        answer: its field `left_out` counts what went, by the list's name.
+        render: the answer as it is printed.
+        lists: names of lists that may be cut, each with the path of its field.
+        keeps_end: lists of which the last entry stays longest.
+
+    Returns: as short as cutting makes it; without any entry it may still be too long.
+    """
+    left_out: dict[str, int] = answer.model_dump(include={"left_out"})["left_out"]
+    while len(render(answer).encode()) > MAX_ANSWER_BYTES:
+        found = {name: _at(answer, path) for name, path in lists.items()}
+        sizes = {name: sum(map(_size, entries)) for name, entries in found.items() if entries}
+        if not sizes:
+            break
+        longest = max(sizes, key=lambda name: sizes[name])
+        entries = found[longest]
+        count = int(KEPT_SHARE * len(entries))
+        ends = entries[-1:] if longest in keeps_end and count > 0 else []
+        left_out[longest] = left_out.get(longest, 0) + len(entries) - count
+        answer = _with(answer, lists[longest], [*entries[: count - len(ends)], *ends])
+        answer = answer.model_copy(update={"left_out": left_out.copy()})
+    return answer
+
+
+def _at(answer: Any, path: Sequence[str]) -> list[Any]:
+    for name in path:
+        # An optional part that is not there has no entries.
+        answer = [] if answer is None else getattr(answer, name, [])
+    return answer
+
+
+def _with(answer: Any, path: Sequence[str], entries: list[Any]) -> Any:
+    name, *inner = path
+    value = _with(getattr(answer, name), inner, entries) if inner else entries
+    return answer.model_copy(update={name: value})
+
+
+def _size(entry: Any) -> int:
+    return len(entry if isinstance(entry, str) else entry.model_dump_json())
 
 
 def answer_to(error: BaseException, exit_code: int) -> ErrorAnswer:

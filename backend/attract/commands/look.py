@@ -1,21 +1,23 @@
 """`attract look`: opens a page under the virtual clock, gives it some input, and says what is there."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request, Response
 from pydantic import ValidationError
-from rich.console import Console
 
+from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import json_text, print_answer
-from attract.commands.look_answer import shortened, text_of
-from attract.commands.look_inputs import GivenInput, frames_of
-from attract.commands.output import CommandConsole
+from attract.commands.look_answer import short_look, text_of
+from attract.commands.look_inputs import frames_of, given_inputs
+from attract.commands.output import CommandConsole, say
 from attract.commands.probe import SIZE, on_screen, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
@@ -26,6 +28,7 @@ from attract.games.page_places import names_page, page_place
 from attract.processes.busy import LateError, within
 from attract.processes.exit_codes import DONE
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
 BUDGET_MS: Final = 2_000
@@ -43,21 +46,69 @@ NAMED: Final = (
 )
 
 
-@dataclass(frozen=True)
+@flags.options
 class LookOptions:
-    """Options of the command line."""
-
-    given: str
-    """A page, the path of an adapter, or a bundled page game's name."""
-    inputs: list[GivenInput] = field(default_factory=list[GivenInput])
+    press: list[str] | None = None
+    """Key and frame: Enter@10. It is down for 4 frames. Keys are those of KeyboardEvent.code."""
+    hold: list[str] | None = None
+    """Key, its first frame, and the first without it: ArrowLeft@60-90."""
+    click: list[str] | None = None
+    """CSS selector or place, and frame: '#start@5', 120,80@5."""
+    pointer: list[str] | None = None
+    """What the pointer does, where and when: 'right #cell@5', 'drag #card to 120,80@5-20'."""
+    action: list[str] | None = None
+    """Action of the adapter, and frames: left@0-30."""
     frames: int | None = None
-    expression: str | None = None
+    """Frames to play, of 1/60 s; by default 60, or 30 after the last input."""
+    expression: Annotated[str | None, Parameter(name="--eval")] = None
+    """JavaScript expression, or function of the window, evaluated in the page after the last frame. `w` is
+    the window; `made` and `drawn` are those of adapters."""
     png: Path | None = None
+    """File for a picture of the last frame."""
+    rotate: Annotated[list[int] | None, Parameter(validator=Number(gte=0))] = None
+    """Frame at which the phone or the tablet is turned: 60."""
     size: tuple[int, int] = SIZE
-    seed: int = 1
+    """Width and height of the page's window in pixels; an adapter, a phone and a tablet have their own."""
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 1
+    """Seed of the page's random numbers and date."""
     touch: bool = False
+    """The pointer is a finger, and the page on a phone; an adapter has its own."""
     full: bool = False
-    json_output: bool = False
+    """Leave nothing out; by default the answer has at most 8 kB."""
+    project_dir: flags.ProjectDir = None
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    json_output: flags.Json = False
+
+
+def look(page: flags.Game, /, options: LookOptions = LookOptions()) -> int:
+    """Open a PAGE or an adapter for some frames, press what is given, and say what is there.
+
+    Prints texts, buttons and drawn things with their places, globals and which input moves them, the console,
+    alerts, errors and missing files; of an adapter also each step's observation, score, end and mask.
+    Exit code: 0 if it looked, 2 if it could not.
+
+    Parameters
+    ----------
+    page
+        Folder with an index.html, .html file, address on this machine, adapter, or bundled page game.
+
+    Examples
+    --------
+    attract look dist --press Enter@10 --hold ArrowLeft@60-90  # what a key moves
+    attract look dist --eval 'w.game?.score' --png page.png  # a value, and a picture
+    attract look game.page.ts --action left@0-60 --json  # each step, as an adapter has it
+    """
+    page, server = flags.page_or_game(page, flags.server_settings(options))
+    report = run_async(look_at(page, options, server))
+    render = json_text if options.json_output else text_of
+    if not options.full:
+        report = short_look(report, render)
+    if options.json_output:
+        print_answer(report)
+    else:
+        say(CommandConsole(), render(report))
+    return DONE
 
 
 @dataclass(frozen=True)
@@ -73,50 +124,45 @@ class _Subject:
     """None: a server gives the files."""
 
 
-async def look_at(order: LookOptions, server: ServerSettings) -> int:
-    """Look at the page and print what is there; 0.
+async def look_at(page: str, options: LookOptions, server: ServerSettings) -> LookReport:
+    """What is there, before it is cut to its length; the picture is written.
+
+    Args:
+        page: a page, the whole path of an adapter, or a bundled page game's name.
 
     Raises:
         ConfigurationError: there is no such page or adapter, or an option is invalid.
         GameError: kind `load`, when the page cannot be loaded, hangs, or its answer cannot be read.
     """
-    report = await look(order, server)
-    render = json_text if order.json_output else text_of
-    if not order.full:
-        report = shortened(report, render)
-    if order.json_output:
-        print_answer(report)
-    else:
-        _say(CommandConsole(), render(report))
-    return DONE
-
-
-async def look(order: LookOptions, server: ServerSettings) -> LookReport:
-    """What is there, before it is cut to its length; the picture is written.
-
-    Raises: as `look_at`.
-    """
-    frames = frames_of(order.inputs, order.frames)
-    if not all(1 <= side <= MAX_SIDE for side in order.size):
+    inputs = given_inputs(
+        options.press or (),
+        options.hold or (),
+        options.click or (),
+        options.action or (),
+        options.pointer or (),
+        options.rotate or (),
+    )
+    frames = frames_of(inputs, options.frames)
+    if not all(1 <= side <= MAX_SIDE for side in options.size):
         raise ConfigurationError(
-            f"{order.size[0]} x {order.size[1]}", setting="--size", fix=f"1 to {MAX_SIDE} pixels each"
+            f"{options.size[0]} x {options.size[1]}", setting="--size", fix=f"1 to {MAX_SIDE} pixels each"
         )
-    if order.png is not None:
-        if order.png.suffix.lower() != ".png":
+    if options.png is not None:
+        if options.png.suffix.lower() != ".png":
             raise ConfigurationError(
-                f"{order.png} is no name of a picture", setting="--png", fix=f"{order.png.stem}.png"
+                f"{options.png} is no name of a picture", setting="--png", fix=f"{options.png.stem}.png"
             )
-        check_writable(order.png)
-    subject = await _subject(order.given, server)
+        check_writable(options.png)
+    subject = await _subject(page, server)
     began = time.monotonic()
     asked: dict[str, Any] = {
         "page": subject.page,
-        **on_screen(server, order.size, touch=order.touch),
+        **on_screen(server, options.size, touch=options.touch),
         "adapter": subject.adapter,
-        "inputs": [entry.order() for entry in order.inputs],
+        "inputs": [entry.order() for entry in inputs],
         "frames": frames,
-        "seed": order.seed,
-        "expression": order.expression,
+        "seed": options.seed,
+        "expression": options.expression,
         "budgetMs": BUDGET_MS,
     }
     try:
@@ -125,7 +171,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
             found = _read(
                 await within(LOOK_SECONDS, tab.evaluate("(order) => attractProbe.look(order)", asked))
             )
-            drawn = order.png is not None and await _draw(tab, order.png, found, asked)
+            drawn = options.png is not None and await _draw(tab, options.png, found, asked)
     except LateError as late:
         why = late.busy or ": does a loop of it never end?"
         raise GameError("load", f"the page did not answer within {late.seconds:.0f} s{why}") from None
@@ -134,7 +180,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
     return LookReport(
         **dict(found),
         missing=list(missing.values()),
-        png=shown_path(order.png) if drawn and order.png is not None else None,
+        png=shown_path(options.png) if drawn and options.png is not None else None,
         seconds=round(time.monotonic() - began, 2),
         left_out={},
     )
@@ -242,7 +288,3 @@ async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
     await tab.set_viewport_size({"width": width, "height": height})
     picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
     write_output(path, picture)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

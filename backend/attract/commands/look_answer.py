@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
+from attract.commands.json_output import KEPT_SHARE, MAX_ANSWER_BYTES, plain_json, shortened
 from attract.commands.train_display import printable
 from attract.schema.look import LookGlobal, LookReport
 
@@ -12,41 +12,28 @@ MAX_EVAL_LENGTH: Final = 3_000
 """Characters of a value's JSON; a longer one is cut, as a text that has as many in JSON."""
 MIN_TEXT_LENGTH: Final = 60
 """Characters that stay of a title, an engine's name, and why the play ended."""
-SHORTENED: Final = 0.75
-"""Share of a list's entries that stays each time."""
-LISTS: Final = (
-    "globals",
-    "texts",
-    "things",
-    "buttons",
-    "console",
-    "notes",
-    "missing",
-    "errors",
-    "contracts",
-    "alerts",
-    "inputs",
-)
+LISTS: Final = {
+    name: (name,)
+    for name in (
+        "globals",
+        "texts",
+        "things",
+        "buttons",
+        "console",
+        "notes",
+        "missing",
+        "errors",
+        "contracts",
+        "alerts",
+        "inputs",
+    )
+} | {"steps": ("episode", "steps"), "actions": ("episode", "actions")}
 
 
-def shortened(report: LookReport, render: Callable[[LookReport], str]) -> LookReport:
-    """The report without the last entries of its longest lists, so that its answer has `MAX_ANSWER_BYTES`.
-
-    Of an episode's steps those before the last go. `left_out` counts what went. Where that is not enough, the
-    title, the engine and why it ended are cut.
-    """
-    report = _with_short_eval(report)
-    while len(render(report).encode()) > MAX_ANSWER_BYTES:
-        sizes = {name: _size(getattr(report, name)) for name in LISTS if getattr(report, name)}
-        if report.episode is not None:
-            if report.episode.steps:
-                sizes["steps"] = _size(report.episode.steps)
-            if report.episode.actions:
-                sizes["actions"] = _size(report.episode.actions)
-        if not sizes:
-            return _with_short_texts(report)
-        report = _with_fewer(report, max(sizes, key=lambda name: sizes[name]))
-    return report
+def short_look(report: LookReport, render: Callable[[LookReport], str]) -> LookReport:
+    """The report as `shortened` cuts it; where that is not enough, with short titles and reasons."""
+    report = shortened(_with_short_eval(report), render, LISTS, keeps_end=("steps",))
+    return report if len(render(report).encode()) <= MAX_ANSWER_BYTES else _with_short_texts(report)
 
 
 def text_of(report: LookReport) -> str:
@@ -178,10 +165,6 @@ def _json(value: Any) -> str:
     return json.dumps(plain_json(value))
 
 
-def _size(entries: list[Any]) -> int:
-    return sum(len(entry if isinstance(entry, str) else entry.model_dump_json()) for entry in entries)
-
-
 def _with_short_eval(report: LookReport) -> LookReport:
     if report.eval is None:
         return report
@@ -190,7 +173,7 @@ def _with_short_eval(report: LookReport) -> LookReport:
         return report
     cut = text[:MAX_EVAL_LENGTH]
     while len(_json(cut)) > MAX_EVAL_LENGTH:
-        cut = cut[: int(SHORTENED * len(cut))]
+        cut = cut[: int(KEPT_SHARE * len(cut))]
     value = report.eval.model_copy(update={"value": cut})
     left_out = {**report.left_out, "characters of eval": len(text) - len(cut)}
     return report.model_copy(update={"eval": value, "left_out": left_out})
@@ -201,20 +184,3 @@ def _with_short_texts(report: LookReport) -> LookReport:
     return report.model_copy(
         update={name: text[:MIN_TEXT_LENGTH] for name, text in texts.items() if text is not None}
     )
-
-
-def _with_fewer(report: LookReport, name: str) -> LookReport:
-    episode = report.episode
-    of_episode = name in ("steps", "actions") and episode is not None
-    entries: list[Any] = getattr(episode if of_episode else report, name)
-    number = int(SHORTENED * len(entries))
-    kept = entries[:number]
-    if name == "steps" and number > 0:
-        # How it ends says more than one step in between.
-        kept = [*entries[: number - 1], entries[-1]]
-    left_out = {**report.left_out, name: report.left_out.get(name, 0) + len(entries) - number}
-    if of_episode and episode is not None:
-        return report.model_copy(
-            update={"episode": episode.model_copy(update={name: kept}), "left_out": left_out}
-        )
-    return report.model_copy(update={name: kept, "left_out": left_out})

@@ -6,10 +6,15 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from attract.commands.json_output import MAX_ANSWER_BYTES, json_text
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from attract.commands import flags
+from attract.commands.json_output import MAX_ANSWER_BYTES, json_text, print_answer
 from attract.errors import ConfigurationError, few_names, nearest_name
+from attract.processes.exit_codes import DONE
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain
@@ -20,6 +25,37 @@ NAMED_POINTS: Final = 20
 """Values of each metric that was named."""
 WHOLE_POINTS: Final = 500
 """Points from which first, last and extremes are taken: of a shorter run, its updates."""
+
+
+@flags.options
+class MetricsOptions:
+    points: Annotated[int | None, Parameter(validator=Number(gte=0, lte=500))] = None
+    """Number of values of each metric; by default 20 of those that are named. With it nothing is left out;
+    else the answer has at most 8 kB."""
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
+
+
+def metrics(run: flags.Run, /, *names: str, options: MetricsOptions = MetricsOptions()) -> int:
+    """Print the metrics of RUN: first, last, lowest and highest value of each, and values of those named.
+
+    Parameters
+    ----------
+    names
+        Metrics, or patterns such as "rollout/*"; by default all.
+
+    Examples
+    --------
+    attract metrics latest  # first, last, lowest and highest of each
+    attract metrics latest rollout/ep_rew_mean --points 50  # how it went
+    attract metrics latest 'rollout/*' --json  # for scripts and coding agents
+    """
+    found = run_metrics(flags.server_settings(options).runs_dir, run, names, options.points)
+    if options.json_output:
+        print_answer(found)
+    else:
+        print("\n".join(metrics_lines(found)))
+    return DONE
 
 
 def run_metrics(

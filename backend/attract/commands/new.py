@@ -1,14 +1,19 @@
 """`attract new`: a folder with a game, a page that plays it, and what both import."""
 
+import os
 import re
 import shlex
 import shutil
 from pathlib import Path
 from typing import Literal
 
+from attract.commands import flags
 from attract.commands.destination import writing
+from attract.commands.json_output import print_answer
 from attract.commands.skill import lay_skill
 from attract.errors import ConfigurationError
+from attract.processes.exit_codes import DONE
+from attract.schema.answers import NewAnswer
 
 WEB = Path(__file__).parents[1] / "web"
 Template = Literal["pure", "physics", "page"]
@@ -30,6 +35,40 @@ WORKFLOW = Path(".github") / "workflows" / "play.yml"
 NAMED_FILES = ("package.json", "README.md", "index.html")
 PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
 """Files of the SDK that a game needs; its sources are for messages of the bundler."""
+
+
+@flags.options
+class NewOptions:
+    template: Template = "pure"
+    """pure: cells and a few actions. physics: forces, speeds and continuous actions. page: a game that
+    lives in its page, and the adapter that trains it there."""
+    json_output: flags.Json = False
+
+
+def new(folder: Path, /, options: NewOptions = NewOptions()) -> int:
+    """Write a new game into FOLDER: the game, a page that plays it, and types for both.
+
+    Parameters
+    ----------
+    folder
+        A new folder; the game's package has its name.
+
+    Examples
+    --------
+    attract new my-game  # cells and a few actions
+    attract new hover --template physics  # forces and continuous actions
+    attract new rebound --template page  # a game in a page
+    """
+    written = create_project(Path(os.path.normpath(folder.absolute())), options.template)
+    steps = next_steps(folder, options.template)
+    if options.json_output:
+        files = list(map(str, written))
+        print_answer(NewAnswer(folder=str(folder.resolve()), files=files, next=steps.splitlines()))
+        return DONE
+    for path in written:
+        print(f"wrote {folder / path}")
+    print(f"\nNext:\n\n{steps}", end="")
+    return DONE
 
 
 def create_project(folder: Path, template: Template) -> list[Path]:

@@ -76,6 +76,11 @@ class CommandConsole(Console):
         raise BrokenPipeError
 
 
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: without markup, and long links are not cut."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def is_watched(environment: Mapping[str, str]) -> bool:
     """Whether a person reads the output: it is a terminal, and not that of a CI service ($CI)."""
     return sys.stdout.isatty() and environment.get("CI", "").lower() in ("", "0", "false")

@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.errors import AttractError
-from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
+
+if TYPE_CHECKING:
+    from attract.server.in_process import Gateway
 
 
 @asynccontextmanager
@@ -59,7 +61,7 @@ def failure_of(event: dict[str, Any]) -> AttractError:
 @asynccontextmanager
 async def gateway_with_host(
     server: ServerSettings, console: CommandConsole, num_workers: int = 0, *, exposes_heap: bool = False
-) -> AsyncGenerator[Gateway]:
+) -> AsyncGenerator["Gateway"]:
     """Serve and host while the block runs; what goes wrong in the browser is printed.
 
     Args:
@@ -73,7 +75,10 @@ async def gateway_with_host(
 
     def on_event(event: dict[str, Any]) -> None:
         if event.get("event") == "page_error":
-            console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
+            say(console, f"browser: {event.get('text')}")
+
+    # It takes most of a second to import, and `--help` and wrong usage do without it.
+    from attract.server.in_process import running_gateway
 
     async with running_gateway(server, port_is_fixed=False) as gateway:
         url = join_url(gateway.url, gateway.guard.issue("worker"), num_workers)

@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,12 +13,12 @@ from urllib.parse import urlsplit
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, async_playwright
 from pydantic import ValidationError
-from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium, start_failure
+from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
-from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
-from attract.commands.output import CommandConsole
+from attract.commands.json_output import MAX_ERROR_LENGTH, json_text, print_answer, shortened
+from attract.commands.output import CommandConsole, say
 from attract.commands.probe_drafts import (
     EPISODES,
     LONG_PLAY_SECONDS,
@@ -40,8 +39,15 @@ from attract.playtest.unadapted import playable
 from attract.processes.exit_codes import DONE
 from attract.schema.api import CheckView
 from attract.schema.devices import DEVICES
-from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbeReport, ProbeVerified
-from attract.server.app_server import serving_app
+from attract.schema.probe import (
+    PageProbe,
+    ProbeCandidates,
+    ProbeChoice,
+    ProbeDraft,
+    ProbeReport,
+    ProbeVerified,
+)
+from attract.server.app_server import run_async, serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
 
@@ -61,42 +67,66 @@ WANTED: Final = {
 UNPLAYABLE: Final = {"keys", "observe"}
 """Without these an adapter is not played."""
 RELOADS: Final = "the page reloads itself"
-CUT: Final = ("seen", "unheld", "errors", "contracts")
-"""Lists of a report that are cut beside those of its candidates."""
+CUT: Final = {name: (name,) for name in ("seen", "unheld", "errors", "contracts")} | {
+    name: ("candidates", name) for name in ProbeCandidates.model_fields
+}
+"""Lists of a report that are cut to keep its JSON short."""
 
 
-@dataclass(frozen=True)
+@flags.options
 class ProbeOptions:
-    """Options of the command line."""
-
-    page: str
     out: Path | None = None
+    """Adapter to write; by default game.page.ts in the page's folder, or next to a build folder."""
     size: tuple[int, int] = SIZE
+    """Width and height of the page's window in pixels."""
     force: bool = False
-    json_output: bool = False
+    """Replace an existing adapter."""
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
+def probe(page: str, /, options: ProbeOptions = ProbeOptions()) -> int:
+    """Inspect a PAGE with a game, play it at random, and write a first adapter for it.
+
+    Prints what it found: keys with an effect, readable state variables, likely score and end, how to start
+    the game, its engine, and interfaces for agents that it has.
+
+    Parameters
+    ----------
+    page
+        Folder with an index.html, .html file, or address on this machine.
+
+    Examples
+    --------
+    attract probe dist  # a build folder
+    attract probe http://localhost:5173  # a development server
+    attract probe dist --size 400 600 --force  # another window size; replaces the adapter
+    """
+    return run_async(probe_page(page, options, flags.server_settings(options)))
+
+
+async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -> int:
     """Probe the page, print what was found, and write its adapter; 0.
 
     Raises:
         ConfigurationError: there is no such page, or an adapter is there already.
         GameError: kind `load`, when the page cannot be loaded.
     """
-    console = CommandConsole(stderr=order.json_output)
-    place = page_place(order.page, server.runs_dir, server.include)
-    path = _adapter_path(place, order.out, force=order.force)
-    report = await draft_adapter(place, path, server, order.size, console)
+    console = CommandConsole(stderr=options.json_output)
+    place = page_place(page, server.runs_dir, server.include)
+    path = _adapter_path(place, options.out, force=options.force)
+    report = await draft_adapter(place, path, server, options.size, console)
     shown = shown_path(path)
-    _say(console, lay_skill(path.parent))
+    say(console, lay_skill(path.parent))
     unfinished = f"add {', '.join(missing(report.unfinished))} there and delete `unfinished`, "
-    _say(
+    say(
         console,
         f"\nwrote {shown}: {unfinished if report.unfinished else ''}review it, then run\n"
         f"  attract check {shown}\n  attract train {shown}",
     )
-    if order.json_output:
-        print(json_text(report).replace("##[", "#\\u0023["))
+    if options.json_output:
+        print_answer(shortened(report, json_text, CUT))
     return DONE
 
 
@@ -110,7 +140,7 @@ async def draft_adapter(
     async with probe_tab(place.files, server) as tab:
         found = await _found(tab, {"page": place.page, **on_screen(server, size)})
         for line in found_lines(found):
-            _say(console, line)
+            say(console, line)
 
         async def write(choice: ProbeChoice, unfinished: list[str]) -> ProbeDraft:
             text = await tab.evaluate(
@@ -120,14 +150,14 @@ async def draft_adapter(
 
         draft, verified = await write(first_choice(found), []), None
         if not set(draft.unfinished) & UNPLAYABLE:
-            _say(console, "playing the adapter at random")
+            say(console, "playing the adapter at random")
             try:
                 draft, verified = await _settled(found, place, path, server, write, console)
             except AttractError as error:
-                _say(console, f"  not played: {error}")
+                say(console, f"  not played: {error}")
         write_adapter(path, place, draft.adapter)
     for line in [] if verified is None else verified_lines(verified, draft):
-        _say(console, line)
+        say(console, line)
     written = {name: getattr(draft, name) for name in ("score", "end", "restart", "taps", "unfinished")}
     if found.end == RELOADS and draft.end is not None:
         written["end"] = found.end
@@ -184,7 +214,7 @@ def page_to_play(
             fix=f"name one: {', '.join(map(shown_path, known))}",
         )
     if known:
-        _say(console, f"{given} is played with the adapter {shown_path(known[0])}")
+        say(console, f"{given} is played with the adapter {shown_path(known[0])}")
         return place, known[0]
     # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
     refuse_project(Path(given), given)
@@ -210,7 +240,7 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             setting="game",
             fix=f"write `page: {json.dumps(place.page)}` there, or move it away to have a new one written",
         )
-    _say(console, f"{given} has no adapter yet: probing the page")
+    say(console, f"{given} has no adapter yet: probing the page")
     report = await draft_adapter(place, path, server, SIZE, console)
     if report.unfinished:
         raise ConfigurationError(
@@ -218,7 +248,7 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             setting="game",
             fix=f"add it there and delete `unfinished`, then: attract train {shown_path(path)}",
         )
-    _say(console, f"wrote {shown_path(path)}; its score and end are guesses: review it\n")
+    say(console, f"wrote {shown_path(path)}; its score and end are guesses: review it\n")
     return path
 
 
@@ -396,34 +426,6 @@ def missing(unfinished: list[str]) -> list[str]:
     return [WANTED.get(name, name) for name in unfinished]
 
 
-def json_text(report: ProbeReport) -> str:
-    """The report as one line of JSON of at most `MAX_ANSWER_BYTES`; `left_out` counts what went."""
-
-    def render(cut: dict[str, int]) -> str:
-        lists: dict[str, Any] = {**found, "candidates": {**candidates}}
-        for name, count in cut.items():
-            holder: dict[str, Any] = lists["candidates"] if name in candidates else lists
-            holder[name] = holder[name][: len(holder[name]) - count]
-        return json.dumps({**lists, "left_out": cut}, separators=(",", ":"))
-
-    found: dict[str, Any] = plain_json(report.model_dump(mode="json"))
-    candidates: dict[str, Any] = found["candidates"]
-    cut: dict[str, int] = {}
-    while len(text := render(cut)) > MAX_ANSWER_BYTES:
-        sizes = {
-            name: len(json.dumps(entries[: len(entries) - cut.get(name, 0)]))
-            for name, entries in [*candidates.items(), *((name, found[name]) for name in CUT)]
-            if len(entries) > cut.get(name, 0)
-        }
-        if not sizes:
-            break
-        longest = max(sizes, key=lambda name: sizes[name])
-        entries = candidates.get(longest, found.get(longest, []))
-        left = len(entries) - cut.get(longest, 0)
-        cut[longest] = cut.get(longest, 0) + max(1, left // 4)
-    return text
-
-
 def write_adapter(path: Path, place: PagePlace, text: str) -> None:
     """Write the adapter; the path of its page is relative to the adapter's folder."""
     page = place.page
@@ -455,7 +457,3 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
             fix="give another --out, or --force to replace it",
         )
     return path
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,13 +1,14 @@
 """`attract replay`: plays recorded episodes again in a headless browser and says which are the same."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import replace
+from typing import Annotated, Final
 
 from attract.browser.chromium import require_chromium
-from attract.commands.episodes import Chosen, Recorded, find_build, find_recorded, run_of
+from attract.commands import flags
+from attract.commands.episodes import Recorded, chosen_of, find_build, find_recorded, run_of
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError
 from attract.games.library import GameModule
@@ -15,6 +16,7 @@ from attract.processes.exit_codes import DONE, FAILED, USAGE
 from attract.run.game_checker import GameChecker
 from attract.schema.answers import ReplayAnswer, ReplayedEpisode
 from attract.schema.recorded_episode import EpisodeReplay
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
 HOST_SECONDS: Final = 30.0
@@ -25,44 +27,71 @@ ORDER_BYTES: Final = 4 << 20
 """Base64 of the actions that one message has."""
 
 
-@dataclass(frozen=True)
+@flags.options
 class ReplayOptions:
-    """Options of the command line."""
-
-    episode: str
-    """A file, a folder of files, `RUN:EPISODE`, or a run with `chosen`."""
-    chosen: Chosen | None = None
+    worst: bool = False
+    """The episode with the lowest return that the run keeps."""
+    best: bool = False
+    """The episode with the highest return that the run keeps."""
+    failed: bool = False
+    """The last episode in which the game failed."""
     game: str | None = None
-    """The build to play it in; None: the one it was recorded in."""
-    json_output: bool = False
+    """Another build to play it in: a bundled name, a module or an adapter."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
+def replay(episode: Annotated[str, flags.RunWord], /, options: ReplayOptions = ReplayOptions()) -> int:
+    """Play a recorded EPISODE again in a headless browser and say where it differs, if it does.
+
+    Exit code: 0 if it is the same, 1 if it is not, 2 if it could not be played.
+
+    Parameters
+    ----------
+    episode
+        A file, a folder of files, or RUN:EPISODE. With --worst, --best or --failed: a run id, or `latest`.
+
+    Examples
+    --------
+    attract replay latest --worst  # the worst episode of the newest run
+    attract replay episode.json --game game.ts  # in another build of its game
+    attract replay episodes --json  # every file of a folder, for scripts
+    """
+    server = flags.server_settings(options)
+    if options.game is not None:
+        game, server = flags.served_game(options.game, server)
+        options = replace(options, game=game)
+    return run_async(replay_episodes(episode, options, server))
+
+
+async def replay_episodes(episode: str, options: ReplayOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; 0: all are equal, 1: one is not, 2: one was not played.
 
     Raises: ConfigurationError: there is no such episode, or no such game. AttractError: no browser.
     """
-    run_id, recorded = find_recorded(order.episode, order.chosen, server)
+    run_id, recorded = find_recorded(episode, chosen_of(options), server)
     require_chromium()
-    directory, server = run_of(run_id, recorded[0], order.game, server)
-    console = CommandConsole(stderr=order.json_output)
+    directory, server = run_of(run_id, recorded[0], options.game, server)
+    console = CommandConsole(stderr=options.json_output)
 
     results: list[tuple[Recorded, EpisodeReplay]] = []
     problem: str | None = None
     async with gateway_with_host(server, console) as gateway:
-        module = await find_build(gateway.service.games, order.game, directory, recorded[0], server)
+        module = await find_build(gateway.service.games, options.game, directory, recorded[0], server)
         async for entry, replay in _replayed(gateway.service.membership.checker, module, recorded):
             if isinstance(replay, str):
                 problem = f"{entry.name}: {replay}"
                 break
             results.append((entry, replay))
-            _say(console, entry, replay, module)
+            _say_result(console, entry, replay, module)
     if problem is not None:
-        console.print(f"error: {problem}", markup=False, highlight=False, soft_wrap=True)
+        say(console, f"error: {problem}")
     elif len(results) > 1:
         num_equal = sum(replay.equal for _, replay in results)
-        console.print(f"{num_equal} of {len(results)} episodes are equal", highlight=False, soft_wrap=True)
-    if order.json_output:
+        say(console, f"{num_equal} of {len(results)} episodes are equal")
+    if options.json_output:
         rows = [_row(entry, replay, module) for entry, replay in results]
         equal = problem is None and all(row.equal for row in rows)
         print_answer(ReplayAnswer(game=module.reference.name, equal=equal, problem=problem, episodes=rows))
@@ -101,13 +130,11 @@ def in_orders(recorded: Sequence[Recorded]) -> Iterator[list[Recorded]]:
     yield part
 
 
-def _say(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
-    console.print(
-        f"{entry.name}: {replay_text(entry, replay)}", markup=False, highlight=False, soft_wrap=True
-    )
+def _say_result(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
+    say(console, f"{entry.name}: {replay_text(entry, replay)}")
     if not replay.equal and _is_other_build(entry, module):
         text = "  it was recorded in another build of the game than this one"
-        console.print(text, highlight=False, soft_wrap=True)
+        say(console, text)
 
 
 def replay_text(entry: Recorded, replay: EpisodeReplay) -> str:

@@ -13,19 +13,23 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from attract import __version__
+from attract.commands import flags
 from attract.commands.destination import writing
 from attract.commands.doctor import PACKAGE, PACKAGES, examine
+from attract.commands.json_output import print_answer
 from attract.errors import AttractError, ConfigurationError
 from attract.files import read_tail
+from attract.processes.exit_codes import DONE
 from attract.runs.directory import LATEST, RunDirectory, list_run_ids
 from attract.runs.log_files import GATEWAY_LOG, LEARNER_LOG
 from attract.runs.metrics import MetricsStore
 from attract.runs.run_ids import check_run_id
 from attract.runs.scrubbing import Scrubber, own_folders
 from attract.runs.trash import TRASH
+from attract.schema.answers import ReportAnswer
 
 TAIL_BYTES = 256 << 10
 """The end of each log that is packed."""
@@ -48,6 +52,36 @@ PARTS = {
     "machine.json": "versions, system, cores",
     **{f"logs/{name}": f"the last {TAIL_BYTES >> 10} KiB" for name in LOGS},
 }
+
+
+@flags.options
+class ReportOptions:
+    out: Path | None = None
+    """Output file; by default <run>-report.zip in the current folder."""
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
+
+
+def report(run: Annotated[str, flags.RunWord], /, options: ReportOptions = ReportOptions()) -> int:
+    """Pack RUN's logs, settings and metrics into a zip for a bug report, without secrets.
+
+    Parameters
+    ----------
+    run
+        A run id, also of a run in the trash, or `latest`: the newest run, with or without a policy.
+
+    Examples
+    --------
+    attract report latest  # the newest run
+    attract report latest --out trouble.zip  # into this file
+    attract report latest --runs-dir old-runs  # from another folder
+    """
+    written, parts = pack_report(run, flags.server_settings(options).runs_dir, options.out, os.environ)
+    if options.json_output:
+        print_answer(ReportAnswer(file=str(written), parts=parts))
+    else:
+        print(f"wrote {written}", *report_lines(parts), sep="\n")
+    return DONE
 
 
 def pack_report(

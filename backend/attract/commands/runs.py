@@ -1,15 +1,18 @@
 """`attract runs`: the runs of a runs folder as a table, or as JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
+from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
+from attract.commands import flags
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
-from attract.commands.train_display import duration
+from attract.commands.train_display import duration, number
 from attract.games.library import GameLibrary
+from attract.processes.exit_codes import DONE
 from attract.run.settings_view import settings_of
 from attract.runs.archive import RunArchive
 from attract.runs.catalogue import RunCatalogue
@@ -26,24 +29,52 @@ GAP: Final = 2
 """Spaces between columns."""
 
 
-def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunList:
-    """The first `limit` runs that a search finds. Raises: QueryError: the search or order cannot be read."""
-    games = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
-    catalogue = RunCatalogue(RunArchive(server.runs_dir), lambda game: settings_of(games, game, {}))
-    return catalogue.list(query, sort, limit=limit, seconds=None)
+@flags.options
+class RunsOptions:
+    sort: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-created"
+    """A field or setting, with - before it from the largest: -return, steps, learning_rate."""
+    limit: Annotated[int, flags.AtLeastOne] = 50
+    """Number of runs."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.Json = False
 
 
-def print_runs(found: RunList, *, json_output: bool) -> None:
-    """Print the runs as one JSON object, or as a table with a line that counts them."""
-    if json_output:
+def runs(*query: str, options: RunsOptions = RunsOptions()) -> int:
+    """List the runs that QUERY finds, as the dashboard does.
+
+    Archived runs, and those that ended without an update, are left out unless QUERY has `is:all`.
+
+    Parameters
+    ----------
+    query
+        Words and conditions, all of which must hold, such as "game:snake return>20 lr<0.001 tag:good". Quote
+        them: a shell takes < and > for itself.
+
+    Examples
+    --------
+    attract runs  # the newest runs
+    attract runs "game:snake return>20" --sort -return  # the best of one game
+    attract runs "lr<0.001 is:all" --json  # by a setting, for scripts
+    """
+    found = find_runs(flags.server_settings(options), " ".join(query), options.sort, options.limit)
+    if options.json_output:
         print_answer(found)
-        return
+        return DONE
     console = CommandConsole()
     if not console.is_terminal:
         console = CommandConsole(width=PIPED_WIDTH)
     if found.runs:
         console.print(table_of(found.runs, console.width))
     console.print(count_text(found), highlight=False)
+    return DONE
+
+
+def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunList:
+    """The first `limit` runs that a search finds. Raises: QueryError: the search or order cannot be read."""
+    games = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    catalogue = RunCatalogue(RunArchive(server.runs_dir), lambda game: settings_of(games, game, {}))
+    return catalogue.list(query, sort, limit=limit, seconds=None)
 
 
 def count_text(found: RunList) -> str:
@@ -104,10 +135,6 @@ def _state(row: RunRow) -> str:
     return f"{row.state} {row.progress:.0%}" if is_live else row.state
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
 def _labels(row: RunRow) -> str:
     star = ["*"] if row.starred else []
     name = [row.name[:MAX_NAME]] if row.name else []
@@ -126,9 +153,9 @@ COLUMNS: Final[Mapping[str, Callable[[RunRow], str]]] = {
     "run": lambda row: row.run_id,
     "game": lambda row: row.title or row.game,
     "state": _state,
-    "return": lambda row: _number(row.episode_return_mean),
-    "best": lambda row: _number(row.return_best),
-    "eval": lambda row: _number(row.return_eval),
+    "return": lambda row: number(row.episode_return_mean),
+    "best": lambda row: number(row.return_best),
+    "eval": lambda row: number(row.return_eval),
     "curve": lambda row: curve(row.sparkline),
     "steps": lambda row: f"{row.agent_steps:,}",
     "time": lambda row: duration(row.elapsed_seconds),

@@ -4,8 +4,22 @@ from pathlib import Path
 from typing import Final
 
 from attract.commands.destination import shown_path, writing
+from attract.processes.exit_codes import DONE
 
 SKILL: Final = Path(__file__).with_name("SKILL.md")
+
+
+def skill() -> int:
+    """Print a SKILL.md: how a coding agent brings a game in a page to a trained agent.
+
+    Examples
+    --------
+    attract skill  # to read
+    attract skill > SKILL.md  # beside a game
+    attract skill > .claude/skills/attract/SKILL.md  # where a coding agent looks for skills
+    """
+    print(skill_text(), end="")
+    return DONE
 
 
 def skill_text() -> str:

@@ -1,441 +1,115 @@
-"""`attract train`: a gateway, a headless host, and the display, until the run ends."""
+"""`attract train`: its flags; `training.py` is the work."""
 
-import asyncio
-import contextlib
-import dataclasses
-import functools
-import logging
-import math
 import os
-import shlex
-import signal
 import sys
-import time
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Annotated
 
-from rich.console import Console
+from cyclopts import Parameter
 
-from attract.browser.chromium import require_chromium
-from attract.browser.host import join_url
-from attract.commands.check import checked_finding
-from attract.commands.json_output import json_text, print_answer
-from attract.commands.output import GuardedOutput, Unread
-from attract.commands.own_host import running_host
-from attract.commands.resuming import goes_on
-from attract.commands.train_display import (
-    Display,
-    create_display,
-    finding_text,
-    lesson_text,
-    log_text,
-    printable,
+from attract.commands import flags
+from attract.commands.output import is_watched
+from attract.commands.setting_flags import (
+    NO_FLAGS,
+    RUN,
+    SERVER,
+    Alias,
+    RunFlags,
+    ServerFlags,
+    playable_game,
+    run_settings,
 )
-from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.errors import ConfigurationError
-from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
-from attract.processes.interrupt import Interrupts
-from attract.run.plan_text import plan_lines
-from attract.run.progress import RunResult
-from attract.run.service import RunService
-from attract.runs.directory import discard_unused
-from attract.runs.exports import export_models
-from attract.schema.answers import TrainAnswer, TrainLine
-from attract.schema.api import EvaluationView, Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
-from attract.schema.base import WireModel
-from attract.server.in_process import Gateway, running_gateway
-from attract.settings.collection import policy_ids
-from attract.settings.given import LayeredSettings
-from attract.settings.run import RunSettings, ServerSettings
-
-REFRESH_SECONDS = 0.25
-FINAL_CODES = (DONE, GOAL_MISSED)
-"""After any other end the run may be resumed: hosts elsewhere wait for that."""
-NEXT_COMMANDS = (
-    ("attract eval latest", "how good it is"),
-    ("attract export latest --out policy --format js", "the agent, for a page"),
-    ("attract serve", "the dashboard, at any time"),
-)
-NEXT_WIDTH = max(len(command) for command, _why in NEXT_COMMANDS)
-log = logging.getLogger(__name__)
+from attract.settings.cells import Cell
 
 
-@dataclasses.dataclass(frozen=True)
+@flags.options
 class TrainOptions:
-    """Options of the command line."""
+    """Flags of `attract train`, beside those of settings."""
 
-    game: str
-    settings: LayeredSettings
-    run_id: str | None = None
+    run_id: Annotated[str | None, flags.RunWord] = None
+    """Name of the run's folder; by default game, time and four random digits."""
     resume: bool = False
+    """Continue the run named by --run-id, which may be `latest`."""
+    resume_auto: bool = False
+    """Also written --resume=auto: continue the run named by --run-id, or start it if it does not exist."""
     force: bool = False
-    initialize_from: str | None = None
-    headless: bool = True
-    check: bool = True
-    """Have the game checked while the learner starts."""
-    json_output: bool = False
+    """Replace the run named by --run-id; the old one is moved to the trash of the runs folder."""
+    initialize_from: Annotated[str | None, flags.RunWord] = None
+    """Start with the policy of this run; `latest` is the newest one."""
+    config: Path | None = None
+    """YAML file with settings; variables and flags win over it."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.JsonAtEnd = False
     json_lines: bool = False
-    """With `json_output`: an object after each update, too."""
+    """As --json, with one line with a JSON object per update before it."""
     verbose: bool = False
-    stays: bool = False
-    """Keep serving the dashboard after the end, until a signal."""
+    """Also print at the start how an update is computed."""
+    exit_at_end: Annotated[bool, Parameter(name="--exit")] = False
+    """Exit when the training ends. Otherwise, in a terminal, the dashboard is served until Ctrl-C."""
+    port: Annotated[flags.Port, Parameter(group=SERVER)] = None
+    headless: Annotated[bool, Parameter(negative="--no-headless")] = True
+    """Start headless Chromium on this machine; with --no-headless, browsers join by the dashboard or a
+    link."""
+    check: Annotated[bool, Parameter(negative="--no-check")] = True
+    """Check the game briefly while the learner starts, and print the findings (see attract check)."""
+    workers: Alias = None
+    """The same as --collection.num-workers."""
+    max_workers: Alias = None
+    """The same as --collection.max-workers."""
+    instances: Alias = None
+    """The same as --collection.instances-per-worker."""
+    demonstrations: Alias = None
+    """The same as --cloning.demonstrations."""
 
 
-def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
-    """The options of this cell: cell 0 has the run's name and prints progress; others have own names.
-
-    A cell other than 0 resumes its run if it has one; otherwise it begins and gets its state from cell 0.
-
-    Raises: ConfigurationError: the run to resume is not named.
-    """
-    cell = server.cell
-    if cell is None:
-        return order
-    if order.resume and order.run_id in (None, "latest"):
-        raise ConfigurationError(
-            "all cells must use the same run", setting="run_id", fix="give --run-id NAME"
-        )
-    if cell.leads:
-        return order
-    run_id = None if order.run_id is None else f"{order.run_id}.cell-{cell.rank}"
-    return dataclasses.replace(
-        order,
-        run_id=run_id,
-        resume=run_id is not None and order.resume and goes_on(server.runs_dir, run_id),
-        check=False,
-        json_output=False,
-        json_lines=False,
-    )
-
-
-async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fixed: bool) -> int:
-    """Train until the goal, the step count, a failure or a signal; the exit code.
-
-    The first signal finishes the update, saves and exports; the second ends at once. A closed
-    output counts as a signal. An order that `stays` serves the dashboard after an end that no
-    signal brought about, until a signal, which does not change the code.
-    """
-    if order.headless:
-        require_chromium()
-    order = of_cell(order, server)
-    follows = server.cell is not None and not server.cell.leads
-    # With --json only the final object may go to stdout. Only one of several cells prints.
-    spoken = sys.stderr if order.json_output else sys.stdout
-    output = GuardedOutput(Unread() if follows else spoken)
-    console = Console(file=cast("IO[str]", output))
-    started: RunView | None = None
-    result: RunResult | None = None
-    stopped_by: int | None = None
-    stayed = False
-    try:
-        async with running_gateway(server, port_is_fixed=port_is_fixed and not follows) as gateway:
-            started = await gateway.service.start_run(
-                order.game,
-                order.settings,
-                run_id=order.run_id,
-                resume=order.resume,
-                force=order.force,
-                initialize_from=order.initialize_from,
-                check=order.check,
-            )
-            with create_display(console, gateway.url) as display:
-                for line in gateway.addresses():
-                    display.say(line)
-                host = contextlib.nullcontext()
-                if order.headless:
-                    workers = order.settings.run.collection.num_workers
-                    url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
-                    host = running_host(url, functools.partial(_host_event, display, gateway.service))
-                async with host:
-                    result, stopped_by = await _watch(
-                        gateway, started.run_id, display, output, order, follows=follows
-                    )
-            if result is not None:
-                stayed = order.stays and stopped_by is None and result.export is not None
-                if stayed:
-                    _print_result(console, result, started, server.runs_dir)
-                    await _serve_on(gateway, console)
-                if exit_code(result, started.goal, stopped_by) in FINAL_CODES:
-                    await gateway.say_goodbye()
-    finally:
-        if started is not None and not order.resume:
-            result = _clear_away(server.runs_dir, started.run_id, result)
-    if started is None or result is None:
-        # The second signal cut it off.
-        return FAILED if stopped_by is None else stopped_by
-    if not stayed:
-        _print_result(console, result, started, server.runs_dir)
-    if order.json_output:
-        print_answer(train_answer(result, started.goal))
-    if follows:
-        if result.error is not None:
-            print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
-        # Cell 0 decides whether the goal is reached.
-        return exit_code(result, None, stopped_by)
-    return exit_code(result, started.goal, stopped_by)
-
-
-def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = None) -> int:
-    """The exit code of a run that has ended (docs/commands.md).
-
-    Args:
-        result: of the run.
-        goal: the mean return that was asked for, if any.
-        stopped_by: the code of what asked for the end, if something did.
-    """
-    if result.state == "failed":
-        return USAGE if result.refused else FAILED
-    if result.state == "finished":
-        return GOAL_MISSED if goal is not None and not result.goal_reached else DONE
-    # Stopped: on the dashboard, which is as good an end as any, or by a signal before the work was done.
-    return DONE if stopped_by is None else stopped_by
-
-
-async def _watch(
-    gateway: Gateway,
-    run_id: str,
-    display: Display,
-    output: GuardedOutput,
-    order: TrainOptions,
+def train(
+    game: Annotated[str | None, flags.GameWord] = None,
+    /,
     *,
-    follows: bool,
-) -> tuple[RunResult | None, int | None]:
-    """Show the run until it ends; its result, None when it was cut off, and the code of what ended it.
+    options: Annotated[TrainOptions, Parameter(group=RUN)] = TrainOptions(),
+    server_flags: ServerFlags = NO_FLAGS,
+    settings: RunFlags = NO_FLAGS,
+) -> int:
+    """Train an agent on GAME: a bundled name, a .js or .ts module, or a page (./dist, index.html).
 
-    `follows`: cell 0, of which the end is asked as well, ends the run of all cells.
+    Without --until-return or --total-steps it runs until Ctrl-C, which saves and exports. Every setting below
+    can also be given in a file (--config) or a variable: ATTRACT_PPO_GAMMA is --ppo.gamma.
+
+    Parameters
+    ----------
+    game
+        Bundled name, path to a game module, or a page with a game: its folder, its .html file, or its address
+        on this machine. A resumed run needs none.
+
+    Examples
+    --------
+    attract train cartpole --until-return 475  # until it is good enough
+    attract train src/game.ts --total-steps 200000  # your own game
+    attract train --resume --run-id latest --total-steps 500000  # continue a run
     """
-    service = gateway.service
-    lines = GuardedOutput(sys.stdout)
-    standing, plan = _Standing(display), _Plan(display, order.settings.run, verbose=order.verbose)
-    waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
-    before = BeforeFirstUpdate(display, time.monotonic())
-    reported: dict[str, int] = {}
+    # The gateway takes half a second to import, of which `--help` and wrong usage have no need.
+    from attract.commands.training import finished_code, game_of, goes_on, train_game
+    from attract.server.app_server import run_async
 
-    def on_event(kind: str, body: WireModel) -> None:
-        if isinstance(body, MetricsRow):
-            run = service.view(run_id)
-            display.updated(run, body.values)
-            if order.json_lines:
-                lines.write(json_text(train_line(body, run)) + "\n")
-                lines.flush()
-        elif isinstance(body, LessonView):
-            display.say(lesson_text(body))
-        elif isinstance(body, Finding):
-            display.say(finding_text(body))
-        elif isinstance(body, GameReport) and body.count >= 2 * reported.get(body.fault_id, 0):
-            # A game that fails in every episode is reported at 1, 2, 4, 8, ... failures.
-            reported[body.fault_id] = body.count
-            display.reported(body)
-        elif isinstance(body, LogLine):
-            display.say(log_text(body))
-        elif isinstance(body, RunView):
-            standing.update(body)
-
-    unsubscribe = service.subscribe(on_event)
-    finished = asyncio.ensure_future(service.wait_finished())
-    stopping: list[asyncio.Future[Any]] = []
-
-    def on_interrupt() -> None:
-        display.say("finishing the update, saving and exporting; Ctrl-C again exits at once")
-        if not follows:
-            stopping.append(asyncio.ensure_future(service.stop(run_id)))
-
-    try:
-        with Interrupts(on_interrupt).listening() as interrupts:
-            for stream in (output, lines):
-                stream.when_gone(lambda: interrupts.count(signal.SIGPIPE))
-            second = asyncio.ensure_future(interrupts.second.wait())
-            while not finished.done() and not second.done():
-                await asyncio.wait(
-                    (finished, second), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not finished.done():
-                    run = service.view(run_id)
-                    plan.update(run)
-                    before.update(run, time.monotonic())
-                    fleet = service.fleet(run_id)
-                    waiting.update(
-                        run,
-                        last_left_seconds=fleet.last_left_seconds,
-                        has_workers=any(host.workers for host in fleet.hosts),
-                    )
-                    display.refreshed(run)
-            second.cancel()
-            if not finished.done():
-                display.say("stopped at once; the newest checkpoint is kept")
-                await service.abort()
-                return None, interrupts.exit_code
-            await asyncio.gather(*stopping, return_exceptions=True)
-            return finished.result(), interrupts.exit_code
-    finally:
-        unsubscribe()
-
-
-async def _serve_on(gateway: Gateway, console: Console) -> None:
-    """Serve the dashboard of a run that is over, as `attract serve` does, until a signal."""
-    with Interrupts().listening() as interrupts:
-        for line in ("", "done; the dashboard stays open until Ctrl-C", *gateway.addresses()[:1]):
-            _say(console, line)
-        await interrupts.first.wait()
-        if gateway.service.active is not None:
-            _say(console, "stopping: the active run is saved and exported")
-
-
-class _Plan:
-    """Prints the plan once, as soon as the first worker has described the game."""
-
-    def __init__(self, display: Display, settings: RunSettings, *, verbose: bool) -> None:
-        self._display = display
-        self._settings = settings
-        self._verbose = verbose
-        self._is_printed = False
-
-    def update(self, run: RunView) -> None:
-        """The run as it stands now."""
-        if self._is_printed or run.description is None or run.game_reference is None:
-            return
-        self._is_printed = True
-        for line in plan_lines(self._settings, run.description, run.game_reference, verbose=self._verbose):
-            self._display.say(line)
-
-
-class _Standing:
-    """Prints when a run is paused and why, and when it continues."""
-
-    def __init__(self, display: Display) -> None:
-        self._display = display
-        self._printed: str | None = None
-
-    def update(self, run: RunView) -> None:
-        """The run as it stands now; what was said last is not said again."""
-        if run.state == "paused":
-            now = run.error or "paused: resume it on the dashboard"
-        elif run.state in ("running", "evaluating") and self._printed is not None:
-            now = None
-        else:
-            return
-        if now != self._printed:
-            self._display.say(now or "continuing")
-        self._printed = now
-
-
-def _host_event(display: Display, service: RunService, event: Mapping[str, Any]) -> None:
-    kind = event.get("event")
-    said = " ".join(str(value) for name, value in event.items() if name != "event")
-    log.info("the headless browser: %s %s", kind, printable(said))
-    if kind == "page_error" or (kind == "console" and event.get("level") == "error"):
-        display.say(f"browser: {event.get('text', kind)}")
-    elif kind == "restart":
-        service.host_restarts += 1
-        display.say("browser: reopening the page")
-
-
-def _policy_ids(run: RunView) -> tuple[str, ...]:
-    return policy_ids(run.settings["collection"]["seats"])
-
-
-def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunResult | None:
-    """Remove a run that never had a policy; the result, with the new path of its logs.
-
-    What its processes said is moved to the trash, unless the run was refused, which says all there is to say.
-    """
-    refused = result is not None and result.refused
-    kept = discard_unused(runs_dir, run_id, keep_logs=not refused)
-    if kept is None or result is None:
-        return result
-    error = (result.error or "").replace(str(runs_dir / run_id), str(kept))
-    return dataclasses.replace(result, error=error or f"it ended before it had a policy; see {kept / 'logs'}")
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_result(console: Console, result: RunResult, started: RunView, runs_dir: Path) -> None:
-    say = functools.partial(_say, console)
-    goal = started.goal
-    mean = result.episode_return_mean
-    outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
-    # Without any step the error is the whole result.
-    if result.error is None or (result.updates > 0 and not result.refused):
-        say(
-            f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
-            f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"
-        )
-    if result.verdict.text is not None:
-        say(result.verdict.text)
-    # A goal is confirmed by an evaluation, which is the verdict then.
-    if result.verdict.is_open and not result.goal_reached and result.export is not None:
-        decides = f"attract eval {result.run_id}{_runs_dir_option(runs_dir)}"
-        say(f"training episodes lag behind the final policy; an evaluation decides: {decides}")
-    if result.error is not None:
-        say(f"error: {result.error}")
-    if goal is not None and not result.refused:
-        reached = (
-            "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
-        )
-        say(f"goal of {goal:g} {reached}")
-    if result.evaluation is not None:
-        say(_evaluated(result.evaluation))
-    names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
-    if names:
-        what = "what else was found" if result.verdict.learned else "possible reasons why it did not learn"
-        say(f"{what} (see above): {names}")
-    if result.export is not None:
-        for model in export_models(Path(result.export), _policy_ids(started)):
-            say(f"policy: {model}")
-        _print_next(say, runs_dir)
-
-
-def _evaluated(view: EvaluationView) -> str:
-    error = view.return_std / math.sqrt(max(view.episodes, 1))
-    return (
-        f"evaluated: v{view.policy_version}, return {view.return_mean:.4g} +- {error:.2g} (standard error) "
-        f"over {view.episodes} episodes"
-    )
-
-
-def _print_next(say: Callable[[str], None], runs_dir: Path) -> None:
-    """The three next commands, each ready to be copied."""
-    where = _runs_dir_option(runs_dir)
-    say("next:")
-    for command, why in NEXT_COMMANDS:
-        say(f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
-
-
-def _runs_dir_option(runs_dir: Path) -> str:
-    """The option that names `runs_dir` in a command; empty where it is the usual one."""
-    usual = ServerSettings.from_environment(os.environ).runs_dir
-    return "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
-
-
-def train_line(row: MetricsRow, run: RunView) -> TrainLine:
-    """A line of `--json-lines`."""
-    return TrainLine(
-        update=row.update,
-        agent_steps=row.agent_steps,
-        wall_seconds=row.seconds,
-        episode_return_mean=run.episode_return_mean,
-    )
-
-
-def train_answer(result: RunResult, goal: float | None) -> TrainAnswer:
-    """The answer of `--json`."""
-    return TrainAnswer(
-        run_id=result.run_id,
-        agent_steps=result.agent_steps,
-        updates=result.updates,
-        policy_version=result.policy_version,
-        wall_seconds=result.wall_seconds,
-        steps_per_second=result.steps_per_second,
-        episode_return_mean=result.episode_return_mean,
-        goal_reached=None if goal is None else result.goal_reached,
-        export=result.export,
-        state=result.state,
-        error=result.error,
-        waited_seconds=result.waited_seconds,
-        findings=result.findings,
-        check=None if result.check is None else [checked_finding(finding) for finding in result.check],
-        **result.verdict.numbers(),
-    )
+    server = flags.server_settings(options, **server_flags)
+    server = server.model_copy(update={"cell": Cell.from_environment(os.environ)})
+    run_id = options.run_id
+    resume = goes_on(server.runs_dir, run_id) if options.resume_auto else options.resume
+    if game is None and resume:
+        game = game_of(server.runs_dir, run_id)
+    if game is None:
+        raise ConfigurationError("GAME is missing; attract train --help shows all")
+    game, server = playable_game(game, server)
+    chosen = run_settings(game, server, options, settings, resumed=run_id if resume else None)
+    if options.resume_auto and resume and run_id is not None:
+        code = finished_code(server.runs_dir, run_id, chosen.given)
+        if code is not None:
+            print(f"run {run_id} has reached its end already", file=sys.stderr)
+            return code
+    is_json = options.json_output or options.json_lines
+    exits = options.exit_at_end or is_json or server.cell is not None or not is_watched(os.environ)
+    options = replace(options, resume=resume, json_output=is_json, exit_at_end=exits)
+    return run_async(train_game(game, chosen, options, server))

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
+from attract.commands.output import say
 from attract.runs.plain_text import without_commands
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 
@@ -149,7 +150,7 @@ class PlainDisplay(Display):
         self._line(self._text_of(report))
 
     def _line(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
 
 class LiveDisplay(Display):
@@ -197,7 +198,7 @@ class LiveDisplay(Display):
         goal = "" if run.goal is None else f" of {run.goal:g}"
         ended = run.episode_return_mean is not None
         cells = [
-            _labelled("return", f"{_number(run.episode_return_mean)}{goal}" if ended else NO_EPISODE),
+            _labelled("return", f"{number(run.episode_return_mean)}{goal}" if ended else NO_EPISODE),
             _labelled("steps/s", f"{run.steps_per_second:,.0f}"),
             _labelled("elapsed", duration(run.elapsed_seconds)),
             Text() if left is None else _labelled("remaining", duration(left)),
@@ -355,8 +356,9 @@ def _labelled(label: str, value: str) -> Text:
 
 def _return(run: RunView) -> str:
     mean = run.episode_return_mean
-    return NO_EPISODE if mean is None else f"return {_number(mean)}"
+    return NO_EPISODE if mean is None else f"return {number(mean)}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Four digits; `-` for None."""
     return "-" if value is None else f"{value:.4g}"

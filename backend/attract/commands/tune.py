@@ -9,14 +9,18 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Annotated, Any, Final, cast
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
 from attract.commands.output import GuardedOutput
+from attract.commands.setting_flags import NO_FLAGS, RUN, Alias, RunFlags, playable_game, run_settings
 from attract.commands.tune_display import StudyDisplay, result_lines
 from attract.errors import ConfigurationError, TrialError
 from attract.processes.cores import usable_cores
@@ -24,6 +28,7 @@ from attract.processes.exit_codes import DONE, FAILED, USAGE
 from attract.processes.interrupt import Interrupts
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyView
+from attract.server.app_server import run_async
 from attract.settings.file import settings_text
 from attract.settings.given import LayeredSettings
 from attract.settings.presets import layer_settings
@@ -37,24 +42,71 @@ TRIAL_STEPS: Final = 100_000
 WINNER: Final = "winner.train.yaml"
 
 
-@dataclass(frozen=True)
+@flags.options
 class TuneOptions:
-    """Options of the command line."""
+    """Flags of `attract tune`, beside those of settings."""
 
-    game: str
-    """A bundled name, or an absolute path."""
-    settings: LayeredSettings
     study: str | None = None
-    trials: int = 20
-    minutes: float | None = None
-    parallel: int | None = None
-    seeds: int = 4
+    """Name of the study's folder in tuning/ of the runs folder; by default the game's."""
+    trials: Annotated[int, flags.AtLeastOne] = 20
+    """Number of trials, including the defaults."""
+    minutes: Annotated[float | None, Parameter(validator=Number(gt=0))] = None
+    """Approximate time limit, including the last trial and the confirmation."""
+    parallel: Annotated[int | None, flags.AtLeastOne] = None
+    """Parallel trials; by default as many as there are cores for all workers and one learner per trial, with
+    --ray on the whole cluster."""
+    seeds: Annotated[int, Parameter(validator=Number(gte=3, lte=8))] = 4
+    """Fresh seeds on which the best trials and the defaults are compared, 3 to 8."""
     search: Path | None = None
+    """YAML file with the search space: per setting a range, a list of values, or null to leave it out."""
     out: Path | None = None
+    """File for the winner; by default GAME.train.yaml next to your module, or for a bundled game only the
+    study's folder."""
     force: bool = False
-    json_output: bool = False
-    project_dir: Path | None = None
-    """Folder from which a user's module may import; None: the game is bundled."""
+    """Replace the file of --out."""
+    config: Path | None = None
+    """YAML file with settings; variables and flags win over it."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.JsonAtEnd = False
+    ray: bool = False
+    """Run the trials on the nodes of the Ray cluster that this machine is a node of, or that $RAY_ADDRESS
+    names."""
+    workers: Alias = None
+    """The same as --collection.num-workers."""
+    instances: Alias = None
+    """The same as --collection.instances-per-worker."""
+
+
+def tune(
+    game: flags.Game,
+    /,
+    *,
+    options: Annotated[TuneOptions, Parameter(group=RUN)] = TuneOptions(),
+    settings: RunFlags = NO_FLAGS,
+) -> int:
+    """Search for settings with which GAME is learned better or faster than with the defaults.
+
+    Each trial is a training of --total-steps, by default 100,000; with --until-return it ends at the goal.
+    The best trials and the defaults are trained again on fresh seeds. The winner is written to a file only if
+    it beats the defaults there. Ctrl-C stops; the same command continues. Given settings are not searched.
+
+    Parameters
+    ----------
+    game
+        Bundled name, path to a game module, or a page with a game.
+
+    Examples
+    --------
+    attract tune src/game.ts --minutes 10  # a short search
+    attract tune cartpole --until-return 475 --total-steps 300000  # settings that reach a goal first
+    attract tune src/game.ts --trials 40 --out tuned.yaml  # a longer search, into a file
+    """
+    game, server = playable_game(game, flags.server_settings(options))
+    chosen = run_settings(game, server, options, settings)
+    if options.ray:
+        return tune_on_ray(game, chosen, options, server)
+    return run_async(tune_game(game, chosen, options, server))
 
 
 @dataclass(frozen=True)
@@ -66,21 +118,51 @@ class Trials:
 
 
 TrialsOf = Callable[[TuneOptions, RunSettings, Path], Trials]
-"""By the order, the defaults' settings and the study's folder."""
+"""By the flags, the defaults' settings and the study's folder."""
 
 
-def trials_here(order: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
+def trials_here(options: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
     """A runner of trials as processes of this machine."""
-    return Trials(ProcessRunner(folder), parallel_of(order, settings))
+    return Trials(ProcessRunner(folder), parallel_of(options, settings))
 
 
-async def tune_game(order: TuneOptions, server: ServerSettings, trials_of: TrialsOf = trials_here) -> int:
+def tune_on_ray(game: str, settings: LayeredSettings, options: TuneOptions, server: ServerSettings) -> int:
+    """`attract tune` whose trials run on the nodes of a cluster; the exit code.
+
+    Raises: ConfigurationError: when what was asked for cannot be, there is no Ray or no cluster.
+    """
+    from attract.cluster.engine import check_address, check_ray, connected
+    from attract.cluster.trials import ClusterRunner, cpus_for, parallel_on
+    from attract.commands.cluster import cluster_text, say_of_cluster
+
+    check_ray()
+    check_optuna()
+    check_address("auto")
+    with connected("auto", cpus_for(1)) as cluster:
+        say_of_cluster(cluster_text(cluster))
+
+        def trials_of(options: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
+            parallel = options.parallel or parallel_on(cluster.node_cpus(), settings.collection.num_workers)
+            return Trials(ClusterRunner(folder, cluster.trial_keeper), parallel)
+
+        return run_async(tune_game(game, settings, options, server, trials_of))
+
+
+async def tune_game(
+    game: str,
+    settings: LayeredSettings,
+    options: TuneOptions,
+    server: ServerSettings,
+    trials_of: TrialsOf = trials_here,
+) -> int:
     """Search, confirm, and write the winner's file if there is one; the exit code.
 
     The first signal ends the trials cleanly, the second at once; the same command continues.
 
     Args:
-        order: what was asked for.
+        game: a bundled name, or an absolute path.
+        settings: of all trials.
+        options: the flags.
         server: where runs and games are.
         trials_of: gives what runs the trials.
 
@@ -89,33 +171,42 @@ async def tune_game(order: TuneOptions, server: ServerSettings, trials_of: Trial
     check_optuna()
     if trials_of is trials_here:
         require_chromium()
-    name = order.study or _stem(order.game)
+    name = options.study or _stem(game)
     folder = study_folder(server.runs_dir, name)
-    target = file_of(order)
+    target = file_of(game, options.out)
     with locked_study(folder):
-        _check_target(target, folder, force=order.force)
-        return await _tune(order, name, folder, target, trials_of)
+        _check_target(target, folder, force=options.force)
+        # A module of the user's may import from its project.
+        project = str(server.project_dir.resolve()) if Path(game).suffix else None
+        return await _tune(game, settings, options, project, name, folder, target, trials_of)
 
 
-async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None, trials_of: TrialsOf) -> int:
+async def _tune(
+    game: str,
+    asked: LayeredSettings,
+    options: TuneOptions,
+    project: str | None,
+    name: str,
+    folder: Path,
+    target: Path | None,
+    trials_of: TrialsOf,
+) -> int:
     # Optuna is an extra: what needs it is imported once it is known to be there.
     from attract.tuning.search import Search
     from attract.tuning.tuner import Budget, StudyOrder, Tuner, same_study
 
-    asked = order.settings
     given = layer_settings({"total_steps": asked.run.total_steps or TRIAL_STEPS}, asked.given)
-    searched = {} if order.search is None else read_search(order.search)
-    project = None if order.project_dir is None else str(order.project_dir.resolve())
-    study = StudyOrder(order.game, asked.beneath, given, searched, project)
-    trials = trials_of(order, study.settings, folder)
-    budget = Budget(order.trials, order.minutes, trials.parallel, order.seeds)
+    searched = {} if options.search is None else read_search(options.search)
+    study = StudyOrder(game, asked.beneath, given, searched, project)
+    trials = trials_of(options, study.settings, folder)
+    budget = Budget(options.trials, options.minutes, trials.parallel, options.seeds)
     search = Search(folder)
     kept = search.fact("order")
     if kept is None:
         search.keep("order", study.data())
     else:
         study = same_study(kept, study)
-    output = GuardedOutput(sys.stderr if order.json_output else sys.stdout)
+    output = GuardedOutput(sys.stderr if options.json_output else sys.stdout)
     command = shlex.join(["attract", *sys.argv[1:]])
     newest: list[StudyView] = []
 
@@ -159,7 +250,7 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
         raise error
     for line in result_lines(view):
         print(line, file=cast("IO[str]", output))
-    if order.json_output:
+    if options.json_output:
         print_answer(view)
     if isinstance(error, TrialError):
         return USAGE if error.refused else FAILED
@@ -186,19 +277,19 @@ def check_optuna() -> None:
         )
 
 
-def parallel_of(order: TuneOptions, settings: Any, cores: int | None = None) -> int:
+def parallel_of(options: TuneOptions, settings: Any, cores: int | None = None) -> int:
     """Number of parallel trials: as given, or one per `num_workers` + 1 cores (workers and a learner)."""
-    if order.parallel is not None:
-        return order.parallel
+    if options.parallel is not None:
+        return options.parallel
     available = usable_cores() if cores is None else cores
     return max(1, available // (settings.collection.num_workers + 1))
 
 
-def file_of(order: TuneOptions) -> Path | None:
+def file_of(game: str, out: Path | None) -> Path | None:
     """Where the winner's file goes besides the study's folder: --out, or beside a module of the user's."""
-    if order.out is not None:
-        return order.out
-    return Path(order.game).with_suffix(".train.yaml") if Path(order.game).suffix else None
+    if out is not None:
+        return out
+    return Path(game).with_suffix(".train.yaml") if Path(game).suffix else None
 
 
 def _check_target(target: Path | None, folder: Path, *, force: bool) -> None:

@@ -10,7 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from attract.commands.train_display import duration, printable
+from attract.commands.output import say
+from attract.commands.train_display import duration, number, printable
 from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
 
 SHOWN_TRIALS: Final = 15
@@ -36,7 +37,7 @@ class StudyDisplay:
 
     def say(self, text: str) -> None:
         """Print a line that stays above the live display."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
     def changed(self, view: StudyView) -> None:
         """The study as it stands now."""
@@ -66,7 +67,7 @@ def trial_line(trial: StudyTrial) -> str:
     """One line on a trial that has ended."""
     front = "  on the front" if trial.on_front else ""
     return printable(
-        f"trial {trial.number}  {trial.state}  score {_number(trial.score)}  {_seconds(trial.seconds)}  "
+        f"trial {trial.number}  {trial.state}  score {number(trial.score)}  {_seconds(trial.seconds)}  "
         f"{trial.agent_steps} steps{front}  {settings_text(trial)}"
     )
 
@@ -99,7 +100,7 @@ def study_table(view: StudyView) -> Group:
         table.add_row(
             str(trial.number),
             "running" if trial.state == "running" else ("front" if trial.on_front else ""),
-            _number(trial.score),
+            number(trial.score),
             _seconds(trial.seconds),
             f"{trial.agent_steps:,}",
             escape(printable(settings_text(trial))),
@@ -143,10 +144,6 @@ def result_lines(view: StudyView) -> list[str]:
     if view.winner is None:
         return [*lines, "no trial beats the defaults: nothing is written"]
     return [*lines, f"trial {view.winner} wins; its settings: {view.file}"]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
 
 
 def _seconds(value: float | None) -> str:

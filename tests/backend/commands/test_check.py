@@ -1,12 +1,15 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from attract.commands.check import Saved, check_answer, check_lines, judged_play, save_checked
+from attract.commands import check
+from attract.commands.check import CheckOptions, Saved, check_answer, check_lines, judged_play, save_checked
 from attract.errors import ConfigurationError
 from attract.runs.episode_files import read_episode
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game_messages import CheckedPlay
+from attract.settings.run import ServerSettings
 from recorded_episodes import recorded
 from socket_fleet import DESCRIPTION
 
@@ -140,3 +143,23 @@ def test_an_endless_game_is_one_finding() -> None:
     play = PLAY.model_copy(update={"episodes": 0})
     view = VIEW.model_copy(update={"play": play, "findings": [endless]})
     assert judged_play(view) == view
+
+
+def test_check_serves_the_project_of_a_module_of_ones_own(
+    attract: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    checked: list[tuple[str, CheckOptions, ServerSettings]] = []
+
+    async def check_game(game: str, options: CheckOptions, server: ServerSettings) -> int:
+        checked.append((game, options, server))
+        return 1
+
+    monkeypatch.setattr(check, "check_game", check_game)
+    monkeypatch.chdir(tmp_path)
+    assert attract("check", "mine/walk.ts", "--json") == 1
+    assert attract("check", "snake") == 1
+    (own, options, own_server), (bundled, _, bundled_server) = checked
+    assert (own, options) == (str(tmp_path / "mine" / "walk.ts"), CheckOptions(json_output=True))
+    assert (own_server.project_dir, own_server.port) == (tmp_path, 0)
+    assert bundled == "snake"
+    assert bundled_server.project_dir == ServerSettings().project_dir

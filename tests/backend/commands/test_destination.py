@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.backend.playtest.test_findings import baseline, outcomes
 
-from attract.cli.command_line import COMMANDS
+from attract.cli import COMMANDS
 from attract.commands import exported_page
 from attract.commands.check import save_checked
-from attract.commands.ci_output import Outputs, TestedGame, write_outputs
+from attract.commands.ci_output import Outputs, write_outputs
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.evaluate import save_episodes
 from attract.commands.export import write_page
@@ -26,6 +26,7 @@ from attract.games.library import GameModule
 from attract.games.page_places import page_place
 from attract.playtest.baseline import write_baseline
 from attract.playtest.findings import Build
+from attract.playtest.playwright_test import TestedPage
 from attract.policy.export import write_export
 from attract.runs.exports import PART_BYTES, split_models
 from attract.schema.api import CheckView
@@ -82,7 +83,7 @@ def ci(out: Path) -> None:
     module = GameModule(counting_game(), b"adapter", None)
     outputs = Outputs(out, out / "junit.xml", out / "report.html")
     finding = failed(found(recorded(error="gone"), episode_file=None, test_file=None))
-    write_outputs(outputs, finding, Build(module, description), TestedGame(None, out.parent, []))
+    write_outputs(outputs, finding, Build(module, description), TestedPage("..", description.page or ""))
     with writing(out / "base.json"):
         write_baseline(out / "base.json", baseline(), outcomes(1), 1)
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from tests.backend.runs.test_metrics import read_only_folder
 
 from attract.browser import chromium
+from attract.commands import evaluate
 from attract.commands.evaluate import (
     EvaluateOptions,
     EvaluationProgress,
@@ -25,15 +27,13 @@ from attract.runs.episode_files import read_episode
 from attract.settings.run import ServerSettings
 from recorded_episodes import recorded
 
-
-def options(run_id: str) -> EvaluateOptions:
-    return EvaluateOptions(run_id=run_id, episodes=1, seed=None, deterministic=True, json_output=True)
+OPTIONS = EvaluateOptions(episodes=1, deterministic=True, json_output=True)
 
 
 async def test_a_run_that_is_not_there_is_refused(tmp_path: Path):
     for run_id in ("run-1", "latest"):
         with pytest.raises(ConfigurationError, match="there is no"):
-            await evaluate_run(options(run_id), ServerSettings(runs_dir=tmp_path))
+            await evaluate_run(run_id, OPTIONS, ServerSettings(runs_dir=tmp_path))
 
 
 async def test_a_version_that_is_not_there_is_refused_before_a_browser_is_looked_for(tmp_path: Path):
@@ -41,9 +41,9 @@ async def test_a_version_that_is_not_there_is_refused_before_a_browser_is_looked
     directory.write_config("cartpole", {})
     (directory.checkpoints / "4").mkdir()
     directory.close()
-    order = replace(options("run-1"), version="5")
+    options = replace(OPTIONS, version="5")
     with pytest.raises(ConfigurationError, match="version 5 is not there") as refused:
-        await evaluate_run(order, ServerSettings(runs_dir=tmp_path / "runs"))
+        await evaluate_run("run-1", options, ServerSettings(runs_dir=tmp_path / "runs"))
     assert "these are: 4;" in str(refused.value.fix)
 
 
@@ -101,7 +101,7 @@ async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ConfigurationError, match=chromium.SETTING):
-        await evaluate_run(options("run-1"), ServerSettings(runs_dir=tmp_path / "runs"))
+        await evaluate_run("run-1", OPTIONS, ServerSettings(runs_dir=tmp_path / "runs"))
 
 
 def test_it_says_where_another_version_ships():
@@ -133,9 +133,9 @@ async def test_a_folder_that_cannot_be_written_is_refused_before_a_browser_start
     directory.write_config("cartpole", {})
     directory.close()
     (tmp_path / "file").write_text("")
-    order = replace(options("run-1"), save=tmp_path / "file" / "folder")
+    options = replace(OPTIONS, save=tmp_path / "file" / "folder")
     with pytest.raises(ConfigurationError, match="cannot be written: Not a directory"):
-        await evaluate_run(order, ServerSettings(runs_dir=tmp_path / "runs"))
+        await evaluate_run("run-1", options, ServerSettings(runs_dir=tmp_path / "runs"))
 
 
 def test_progress_says_how_many_episodes_are_done_and_how_long_the_others_take():
@@ -151,3 +151,21 @@ def test_progress_says_how_many_episodes_are_done_and_how_long_the_others_take()
     assert progress.line((10, 20), 22.0 + 600.0) == "10 of 20 episodes after 600 s, about 600 s left"
     assert progress.line((10, 20), 22.0 + 609.0) is None
     assert progress.line((11, 20), 22.0 + 611.0) == "11 of 20 episodes after 611 s, about 500 s left"
+
+
+def test_eval_leaves_to_the_run_what_was_not_given(
+    attract: Callable[..., object], monkeypatch: pytest.MonkeyPatch, run_of_three: Path
+) -> None:
+    evaluated: list[tuple[str, EvaluateOptions, ServerSettings]] = []
+
+    async def evaluate_run(run: str, options: EvaluateOptions, server: ServerSettings) -> int:
+        evaluated.append((run, options, server))
+        return 0
+
+    monkeypatch.setattr(evaluate, "evaluate_run", evaluate_run)
+    assert attract("eval", "walk", "--runs-dir", str(run_of_three)) == 0
+    assert attract("eval", "walk", "--episodes", "4", "--seed", "5", "--no-deterministic", "--json") == 0
+    (run, plain, server), (_, options, _) = evaluated
+    assert (run, plain) == ("walk", EvaluateOptions(runs_dir=run_of_three))
+    assert (server.runs_dir, server.port) == (run_of_three, 0)
+    assert options == EvaluateOptions(episodes=4, seed=5, deterministic=False, json_output=True)

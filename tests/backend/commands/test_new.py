@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -110,3 +111,18 @@ def test_the_next_steps_train_what_was_written(template: new.Template, tmp_path:
     (trained,) = re.findall(r"attract train (\S+)", next_steps(tmp_path / "game", template))
     assert trained in files
     assert f"attract train {trained} " in (tmp_path / "game" / "README.md").read_text()
+
+
+def test_new_lists_what_it_wrote_and_what_to_type_next(
+    attract: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert attract("new", "my-walk", "--template", "physics") == 0
+    output = capsys.readouterr().out
+    wrote, _, following = output.partition("\n\nNext:\n\n")
+    files = [Path(line.removeprefix("wrote ")) for line in wrote.splitlines()]
+    assert Path("my-walk/src/game.ts") in files and all(path.is_file() for path in files)
+    assert following.startswith("cd my-walk\nattract train src/game.ts ")

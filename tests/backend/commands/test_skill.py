@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from attract.cli.command_line import COMMANDS, app
+from attract.cli import COMMANDS, app
 from attract.commands.skill import lay_skill, skill_text
 from attract.errors import ConfigurationError
 from attract.schema.answers import CheckAnswer, CheckedFinding, ErrorAnswer, TrainAnswer

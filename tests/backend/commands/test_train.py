@@ -1,32 +1,38 @@
+"""What `attract train` prints before, during and after a run, and its exit code."""
+
 import dataclasses
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from typing_extensions import override
 
-from attract.commands.train import (
-    TrainOptions,
-    _Plan,  # pyright: ignore[reportPrivateUsage]
+from attract.commands.narrator import Narrator
+from attract.commands.train import TrainOptions
+from attract.commands.train_display import Display, create_display
+from attract.commands.training import (
     _print_result,  # pyright: ignore[reportPrivateUsage]
-    _Standing,  # pyright: ignore[reportPrivateUsage]
     exit_code,
     of_cell,
     train_answer,
 )
-from attract.commands.train_display import create_display
 from attract.diagnosis.verdict import Measured, judge
 from attract.errors import ConfigurationError
 from attract.run.progress import RunResult
 from attract.runs.directory import RunDirectory
-from attract.schema.api import EvaluationView, RunState, RunView
+from attract.schema.api import BeginningView, EvaluationView, GameReport, RunState, RunView
 from attract.schema.game import GameReference
 from attract.settings.cells import Cell
-from attract.settings.given import Layer, join_layers
 from attract.settings.run import RunSettings, ServerSettings
 from run_views import run_view
 from socket_fleet import DESCRIPTION
+
+
+def narrated(display: Display, link: str = "link", *, due: float = 1e9, **more: bool) -> Narrator:
+    return Narrator(display, RunSettings(), lambda: link, **{"has_own": False} | more, due=due)
 
 
 def _run(state: RunState, error: str | None = None) -> RunView:
@@ -35,7 +41,7 @@ def _run(state: RunState, error: str | None = None) -> RunView:
 
 def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
     out = io.StringIO()
-    standing = _Standing(create_display(Console(file=out, width=120), "a"))
+    narrator = narrated(create_display(Console(file=out, width=120), "a"))
     full = "paused until the disk takes writes again: No space left on device"
     for view in (
         _run("starting"),
@@ -48,7 +54,7 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
         _run("evaluating"),
         _run("finished"),
     ):
-        standing.update(view)
+        narrator.heard(view)
     assert out.getvalue().splitlines() == [
         full,
         "continuing",
@@ -59,13 +65,14 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
 
 def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     out = io.StringIO()
-    plan = _Plan(create_display(Console(file=out, width=200), "a"), RunSettings(), verbose=True)
-    plan.update(_run("starting"))
+    narrator = narrated(create_display(Console(file=out, width=200), "a"), verbose=True)
+    alone: Any = {"last_left_seconds": None, "has_workers": False}
+    narrator.looked(_run("starting"), 0.0, **alone)
     assert out.getvalue() == ""
     reference = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
     known = _run("running").model_copy(update={"description": DESCRIPTION, "game_reference": reference})
-    plan.update(known)
-    plan.update(known)
+    narrator.looked(known, 0.0, **alone)
+    narrator.looked(known, 0.0, **alone)
     printed = out.getvalue().splitlines()
     assert [line.split(":")[0] for line in printed] == [
         "training",
@@ -201,8 +208,7 @@ def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own
         of = Cell(rank=rank, size=2, address="127.0.0.1", port=29500)
         return ServerSettings(runs_dir=tmp_path, cell=of)
 
-    settings = join_layers(Layer({}))
-    order = TrainOptions("cartpole", settings, run_id="mine", resume=True, json_output=True, json_lines=True)
+    order = TrainOptions(run_id="mine", resume=True, json_output=True, json_lines=True)
     assert of_cell(order, ServerSettings(runs_dir=tmp_path)) == order == of_cell(order, cell(0))
     other = of_cell(order, cell(1))
     # It has no run to go on with, and learns from cell 0 how far the run is.
@@ -222,3 +228,82 @@ def test_a_run_that_failed_before_its_first_update_says_why_alone() -> None:
     assert _printed(failed, None, Path("runs")) == "error: another action space\n"
     later = dataclasses.replace(failed, updates=1)
     assert _printed(later, None, Path("runs")).startswith("failed: 0 steps in 1 updates, ")
+
+
+class Said(Display):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    @override
+    def updated(self, run: RunView, values: Mapping[str, float]) -> None: ...
+
+    @override
+    def refreshed(self, run: RunView) -> None: ...
+
+    @override
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+    @override
+    def reported(self, report: GameReport) -> None: ...
+
+
+def run(waiting_seconds: float | None, state: RunState = "running") -> RunView:
+    return run_view(state=state, waiting_seconds=waiting_seconds)
+
+
+def test_scale_03_it_says_once_since_when_nobody_plays_with_the_link_and_when_they_are_back() -> None:
+    said = Said()
+    narrator = narrated(said, "http://a/join.html#token=x")
+    narrator.looked(run(None), 0.0, last_left_seconds=None, has_workers=False)
+    for seconds in (5.2, 6.0, 90.0):
+        narrator.looked(run(seconds), 0.0, last_left_seconds=seconds, has_workers=False)
+    assert said.lines == [
+        "waiting for workers: the last one left 5 s ago\n"
+        "  join: http://a/join.html#token=x\n"
+        "  or: attract join 'http://a/join.html#token=x'"
+    ]
+    narrator.looked(run(None), 0.0, last_left_seconds=None, has_workers=True)
+    assert said.lines[1:] == ["workers joined after 1:30"]
+
+
+def test_scale_03_a_browser_of_its_own_has_time_to_start() -> None:
+    said = Said()
+    narrator = narrated(said, has_own=True)
+    narrator.looked(run(12.0, "starting"), 0.0, last_left_seconds=None, has_workers=False)
+    assert said.lines == []
+    narrator.looked(run(30.1, "starting"), 0.0, last_left_seconds=None, has_workers=False)
+    assert said.lines[0].startswith("waiting for workers: none has joined yet")
+
+
+def test_scale_03_a_run_that_is_over_waits_for_nobody() -> None:
+    said = Said()
+    narrator = narrated(said)
+    narrator.looked(run(7.0), 0.0, last_left_seconds=7.0, has_workers=False)
+    narrator.looked(run(None, "finished"), 0.0, last_left_seconds=None, has_workers=False)
+    assert len(said.lines) == 1
+
+
+def test_scale_03_nobody_is_there_where_a_run_is_stopped_before_anybody_came() -> None:
+    said = Said()
+    narrator = narrated(said)
+    narrator.looked(run(464.0), 0.0, last_left_seconds=None, has_workers=False)
+    narrator.looked(run(None), 0.0, last_left_seconds=None, has_workers=False)
+    assert len(said.lines) == 1
+
+
+def test_before_the_first_update_there_is_a_line_at_least_every_ten_seconds() -> None:
+    said = Said()
+    narrator = narrated(said, due=105.0)
+    joined: Any = {"last_left_seconds": None, "has_workers": True}
+    warming = run(None).model_copy(
+        update={"beginning": BeginningView(stage="warmup", seconds=4.0, steps=100, total_steps=2048)}
+    )
+    for tenth in range(300):
+        narrator.looked(warming, 100.0 + tenth / 10, **joined)
+    assert len(said.lines) == 3, "at 5, 15 and 25 s"
+    narrator.looked(run(None), 300.0, **joined)
+    assert len(said.lines) == 3, "nothing after the first update"
+    narrator.looked(warming.model_copy(update={"waiting_seconds": 7.0}), 400.0, **joined)
+    assert [line.split(":")[0] for line in said.lines[3:]] == ["waiting for workers"]

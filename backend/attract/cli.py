@@ -1,21 +1,18 @@
-"""All commands of `attract` in one table, and how each ends: with which exit code, and what text."""
+"""The `attract` command: its subcommands in one table, and how each ends: exit code, and what is printed."""
 
 import contextlib
 import errno
-import importlib
 import importlib.util
 import os
 import sys
+from typing import Final
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
 from rich.text import Text
 
 from attract import __version__
-from attract.cli.cluster import cluster
-from attract.cli.flags import mistake, mistake_text
-from attract.cli.games import check, ci, difficulty, look, new, probe, skill
-from attract.cli.help import (
+from attract.commands.help import (
     BEGIN,
     EVERY_SETTING,
     HELP_ALL,
@@ -26,49 +23,69 @@ from attract.cli.help import (
     SHIP,
     TRAIN,
     Layout,
+    docstring_of,
+    mistake,
+    mistake_text,
 )
-from attract.cli.runs import evaluate, export, metrics, replay, report, rollback, runs
-from attract.cli.serving import doctor, health, join, serve
-from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError, UsageError
 from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED, USAGE
 from attract.processes.interrupt import Interruption, Terminated
-from attract.settings.variables import PREFIX, unread_variables
 
-GROUPS = {
+GROUPS: Final = {
     BEGIN: {
-        "new": new,
-        "check": check,
-        "ci": ci,
-        "difficulty": difficulty,
-        "look": look,
-        "probe": probe,
-        "skill": skill,
-        "doctor": doctor,
+        "new": "attract.commands.new:new",
+        "check": "attract.commands.check:check",
+        "ci": "attract.commands.ci:ci",
+        "difficulty": "attract.commands.difficulty:difficulty",
+        "look": "attract.commands.look:look",
+        "probe": "attract.commands.probe:probe",
+        "skill": "attract.commands.skill:skill",
+        "doctor": "attract.commands.doctor:doctor",
     },
-    TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
-    LOOK: {"serve": serve, "runs": runs, "metrics": metrics, "eval": evaluate, "replay": replay},
-    SHIP: {"export": export},
-    OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
+    TRAIN: {
+        "train": "attract.commands.train:train",
+        "tune": "attract.commands.tune:tune",
+        "imitate": "attract.commands.imitate:imitate",
+        "cluster": "attract.commands.cluster:cluster",
+    },
+    LOOK: {
+        "serve": "attract.commands.serve:serve",
+        "runs": "attract.commands.runs:runs",
+        "metrics": "attract.commands.metrics:metrics",
+        "eval": "attract.commands.evaluate:evaluate",
+        "replay": "attract.commands.replay:replay",
+    },
+    SHIP: {"export": "attract.commands.export:export"},
+    OPERATE: {
+        "join": "attract.commands.join:join",
+        "health": "attract.commands.health:health",
+        "report": "attract.commands.report:report",
+        "rollback": "attract.commands.rollback:rollback",
+    },
 }
-"""Subcommands by name, in the groups and the order of `attract --help`.
+"""Import paths by subcommand, in the groups and the order of `attract --help`.
 
-Each imports what it needs when it is called, so that `--help` is fast.
+The module of a subcommand is imported when it is called; its docstring is its help.
 """
 if importlib.util.find_spec("attract_benchmarks") is not None:
     # In a clone. The package that is installed carries no benchmarks.
-    GROUPS[MEASURE] = importlib.import_module("attract_benchmarks.cli").COMMANDS
-COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
-WITH_SETTINGS = ("train", "tune", "imitate")
-
-WRITTEN_SO = {"--resume=auto": "--resume-auto", HELP_ALL: "--help"}
+    GROUPS[MEASURE] = {name: f"attract_benchmarks.cli:{name}" for name in ("bench", "results")}
+COMMANDS: Final = {name: path for commands in GROUPS.values() for name, path in commands.items()}
+WITH_SETTINGS: Final = ("train", "tune", "imitate")
+WRITTEN_SO: Final = {"--resume=auto": "--resume-auto", HELP_ALL: "--help"}
 """`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own.
 
 `SettingsLayout` looks for the other word itself.
 """
-
-UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+EXAMPLES: Final = """\
+Examples
+--------
+attract train cartpole --until-return 475  # start here: a bundled game, learned in seconds
+attract new my-game  # then your own game
+attract serve  # everything in the browser
+"""
+UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Error codes of a full or broken disk, which can come without a file name."""
 
 app = App(
@@ -78,17 +95,19 @@ app = App(
     console=CommandConsole(),
     error_formatter=mistake,
     error_console=Console(stderr=True, soft_wrap=True, highlight=False),
-    help_formatter=Layout(""),
+    help_formatter=Layout(EXAMPLES),
     group_commands=OPTIONS,
 )
 for _group, _commands in GROUPS.items():
-    for _place, (_name, _command) in enumerate(_commands.items()):
+    for _place, (_name, _path) in enumerate(_commands.items()):
+        _help = docstring_of(_path)
         app.command(
-            _command,
+            _path,
             name=_name,
+            help=_help,
             group=_group,
             sort_key=_place,
-            help_formatter=Layout(_name),
+            help_formatter=Layout(_help),
             help_epilogue=EVERY_SETTING if _name in WITH_SETTINGS else None,
         )
 app.register_install_completion_command(
@@ -111,8 +130,7 @@ def main() -> None:
 
 def _run() -> int:
     words = [WRITTEN_SO.get(word, word) for word in sys.argv[1:]]
-    for warning in unread_variables(os.environ, _flags):
-        print(f"warning: {warning}", file=sys.stderr)
+    _warn_of_unread_variables()
     try:
         code = app(words, exit_on_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -162,8 +180,18 @@ def _answer(words: list[str], error: BaseException, exit_code: int) -> None:
             print_answer(answer_to(error, exit_code))
 
 
+def _warn_of_unread_variables() -> None:
+    # The names that are read take a third of a second to import.
+    if not any(name.startswith("ATTRACT_") for name in os.environ):
+        return
+    from attract.settings.variables import unread_variables
+
+    for warning in unread_variables(os.environ, _flags):
+        print(f"warning: {warning}", file=sys.stderr)
+
+
 def _flags() -> dict[str, str]:
     """Flags of all commands, by the environment variable that a user might expect to set them."""
     arguments = (argument for command in COMMANDS for argument in app[command].assemble_argument_collection())
     names = (name for argument in arguments for name in argument.names if name.startswith("--"))
-    return {PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names}
+    return {f"ATTRACT_{name.strip('-').upper().replace('-', '_')}": name for name in names}

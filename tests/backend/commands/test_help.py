@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from attract.cli import app
-from attract.cli.command_line import COMMANDS, GROUPS, WITH_SETTINGS
-from attract.cli.help import EXAMPLES, HELP_ALL
+from attract import cli
+from attract.cli import COMMANDS, GROUPS, WITH_SETTINGS, app
+from attract.commands.help import HELP_ALL, docstring_of, examples_of
+
+EXAMPLES = {"": examples_of(cli.EXAMPLES)} | {
+    name: examples_of(docstring_of(path)) for name, path in COMMANDS.items()
+}
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """How the command ends: exit codes, and what is told of an error."""
 
+import importlib
+import inspect
 import json
 import re
 import subprocess
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from attract import cli
-from attract.cli.command_line import COMMANDS
+from attract.cli import COMMANDS
 from attract.commands import doctor
 from attract.processes.exit_codes import INTERRUPTED, TERMINATED
 from attract.processes.interrupt import Terminated
@@ -25,8 +27,32 @@ def test_every_command_is_listed_with_its_first_sentence(
     assert set(COMMANDS) == {name for name in cli.app if not name.startswith("-")}
     assert attract("--help") == 0
     output = capsys.readouterr().out
-    for name, command in COMMANDS.items():
-        assert re.search(rf"^│ {name} +{str(command.__doc__)[:30]}", output, re.MULTILINE), name
+    for name, path in COMMANDS.items():
+        module, _, function = path.partition(":")
+        docstring = inspect.getdoc(getattr(importlib.import_module(module), function))
+        assert cli.app[name].help == docstring
+        assert re.search(rf"^│ {name} +{str(docstring)[:30]}", output, re.MULTILINE), name
+
+
+WITHOUT = {
+    "--help": ("attract.settings", "attract.commands.train", "pydantic", "playwright", "torch", "fastapi"),
+    "train --help": ("attract.run", "attract.server", "playwright", "torch", "fastapi", "numpy"),
+    "imitate --help": ("attract.learner", "attract.server", "playwright", "torch"),
+    "eval --help": ("fastapi", "torch"),
+    "train cartpole --no-such-flag": ("attract.run", "playwright", "torch", "fastapi"),
+}
+"""Modules that these do without, since each takes a tenth of a second or more to import."""
+
+
+@pytest.mark.parametrize("words", WITHOUT)
+def test_help_and_wrong_usage_import_nothing_that_takes_long(words: str) -> None:
+    script = "import sys; from attract.cli import main\ntry: main()\nfinally: print('\\n', *sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *words.split()], capture_output=True, text=True, check=False
+    )
+    imported = set(ended.stdout.splitlines()[-1].split())
+    assert "attract.commands.help" in imported
+    assert imported.isdisjoint(WITHOUT[words])
 
 
 @pytest.mark.parametrize(

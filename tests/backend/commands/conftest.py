@@ -1,11 +1,13 @@
 """The whole command in this process, with the variables of a user who has set none of ours."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from attract import cli
 from attract.commands import serve
+from attract.runs.directory import RunDirectory
 from attract.settings.run import SERVER_VARIABLES, ServerSettings
 from attract.settings.variables import SETTING_VARIABLES
 
@@ -40,3 +42,15 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
 
     monkeypatch.setattr(serve, "serve_dashboard", serve_dashboard)
     return found
+
+
+@pytest.fixture
+def run_of_three(tmp_path: Path) -> Path:
+    """A folder of runs; `walk` has the versions 0, 1 and 2."""
+    directory = RunDirectory.create(tmp_path / "runs", "walk")
+    directory.write_config("snake", {})
+    for version in range(3):
+        (directory.checkpoints / str(version)).mkdir()
+    directory.mark("latest", 2)
+    directory.close()
+    return tmp_path / "runs"
