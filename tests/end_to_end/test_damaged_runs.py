@@ -17,7 +17,7 @@ from attract.commands.report import pack_report
 from attract.commands.training import finished_code, game_of
 from attract.errors import AttractError
 from attract.learner.checkpoints.checkpoint import load_checkpoint
-from attract.processes.learner import spawn_learner
+from attract.processes.children import spawn_learner
 from attract.runs.archive import RunArchive
 from attract.runs.checkpoint_document import sealed
 from attract.runs.index import RunIndex

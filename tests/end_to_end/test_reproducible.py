@@ -10,7 +10,7 @@ import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.processes.learner import LEARNER
+from attract.processes.children import LEARNER
 from attract.processes.link import open_link
 from attract_command import AttractCommand
 from frame_proxy import FrameProxy, delaying

@@ -106,7 +106,7 @@ class _ForkedLearner:
         self._connection = connection
 
     async def start(self) -> Any:
-        from attract.processes.learner import LEARNER
+        from attract.processes.children import LEARNER
         from attract.processes.link import open_link
 
         return await open_link(LEARNER, self._connection)
