@@ -90,7 +90,7 @@ def shortened(
         ends = entries[-1:] if longest in keeps_end and count > 0 else []
         left_out[longest] = left_out.get(longest, 0) + len(entries) - count
         answer = _with(answer, lists[longest], [*entries[: count - len(ends)], *ends])
-        answer = answer.model_copy(update={"left_out": left_out.copy()})
+        answer = answer.model_copy(update={"left_out": dict(left_out)})
     return answer
 
 
