@@ -6,7 +6,7 @@ import sys
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from attract.processes.learner import spawn_learner
+from attract.processes.children import spawn_learner
 from attract.runs.log_lines import show_logs
 from attract.server.app import build_app
 from attract.server.app_server import settle_memory

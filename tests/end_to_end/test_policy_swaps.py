@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.browser.host import join_url
-from attract.processes.learner import LearnerLink, spawn_learner
+from attract.processes.children import LearnerLink, spawn_learner
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from gateway_world import start_run

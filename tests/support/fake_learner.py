@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from attract.processes.learner import LEARNER, LearnerLink
+from attract.processes.children import LEARNER, LearnerLink
 from attract.processes.link import open_link
 from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.exports import model_file

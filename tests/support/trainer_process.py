@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attract.processes.learner import LEARNER
+from attract.processes.children import LEARNER
 from attract.processes.link import open_link
 from attract.schema.learner import Train
 from gateway_world import SMALL, gateway, start_run

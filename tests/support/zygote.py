@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from attract.processes.learner import LEARNER as LEARNER_PEER
-from attract.processes.learner import LearnerLink
+from attract.processes.children import LEARNER as LEARNER_PEER
+from attract.processes.children import LearnerLink
 from attract.processes.link import open_link
 
 LEARNER = "attract.learner"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from attract.errors import AttractError, LearnerError
-from attract.processes.learner import LearnerLink, StartLearner
+from attract.processes.children import LearnerLink, StartLearner
 from attract.schema.base import WireModel
 from attract.schema.learner import (
     Begin,

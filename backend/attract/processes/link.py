@@ -22,6 +22,8 @@ class Peer(Generic[Message]):
 
     name: str
     """Its name in a sentence."""
+    command: Sequence[str]
+    """Starts it; `--fd N` is added."""
     decode: Callable[[bytes], Message]
     """Raises: ProtocolError: when the frame is no message of the process."""
     error: Callable[[str], AttractError]
@@ -105,16 +107,16 @@ async def open_link(
 
 
 async def spawn(
-    peer: Peer[Message], command: Sequence[str], environment: Mapping[str, str] | None = None
+    peer: Peer[Message], environment: Mapping[str, str] | None = None, *, command: Sequence[str] | None = None
 ) -> ProcessLink[Message]:
-    """Start `command` with one end of a socket pair (`--fd N`); it imports torch while others start.
+    """Start the peer, or `command` in its place, with one end of a socket pair (`--fd N`).
 
     It gets a session of its own, so that Ctrl-C, which goes to the process group, does not reach it.
     Its output goes to the stderr of this process.
 
     Raises: OSError: it cannot be started.
     """
-    return await open_link(peer, *_start_child(command, environment))
+    return await open_link(peer, *_start_child(command or peer.command, environment))
 
 
 def _start_child(

@@ -16,9 +16,8 @@ from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.unpacking import BlockUnpacker
 from attract.games.library import GameLibrary, GameModule
+from attract.processes.children import StartInference, StartLearner, spawn_inference
 from attract.processes.cores import usable_cores
-from attract.processes.inference import StartInference, spawn_inference
-from attract.processes.learner import StartLearner
 from attract.processes.learner_supervisor import LearnerSupervisor
 from attract.run import inputs
 from attract.run.background import BackgroundTasks, WorkInOrder

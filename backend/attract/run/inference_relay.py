@@ -10,7 +10,7 @@ from attract.collection.effects import SendPolicy
 from attract.collection.inputs import MessageWrong
 from attract.errors import InferenceError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace, ring_path
-from attract.processes.inference import InferenceLink, StartInference
+from attract.processes.children import InferenceLink, StartInference
 from attract.run.effect_runner import EffectRunner
 from attract.run.inputs import Fail
 from attract.run.policy_cache import PolicyCache

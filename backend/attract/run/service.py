@@ -11,7 +11,7 @@ from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_builds import write_start
 from attract.games.kept_game import CODE, MAX_CODE_BYTES, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
-from attract.processes.learner import StartLearner
+from attract.processes.children import StartLearner
 from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
 from attract.run.effects import Kind
 from attract.run.episodes import RunEpisodes

@@ -17,7 +17,7 @@ from attract.errors import FileError
 from attract.files import MAX_JSON_BYTES, parse_object, read_optional_file
 from attract.games.library import GameLibrary
 from attract.games.project import PACKAGE_DIR
-from attract.processes.learner import StartLearner
+from attract.processes.children import StartLearner
 from attract.run.service import RunService
 from attract.runs.demonstrations import DemonstrationStore
 from attract.schema import close_codes

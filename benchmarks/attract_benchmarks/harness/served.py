@@ -15,7 +15,7 @@ import ormsgpack
 from pydantic import BaseModel, ConfigDict
 
 from attract.collection.effects import Effect, Send
-from attract.processes.learner import LearnerLink, spawn_learner
+from attract.processes.children import LearnerLink, spawn_learner
 from attract.run.active import ActiveRun
 from attract.run.effects import Kind
 from attract.schema.api import MetricsRow

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from attract.errors import LearnerError
-from attract.processes.learner import LearnerLink
+from attract.processes.children import LearnerLink
 from attract.processes.learner_supervisor import MAX_DEATHS, LearnerSupervisor
 from attract.schema.learner import Begin, Dropped, Export, Published, Ready, Trained
 from fake_learner import FakeLearner

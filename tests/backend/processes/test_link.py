@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from attract.errors import InferenceError, LearnerError
-from attract.processes.inference import INFERENCE
-from attract.processes.learner import LEARNER
+from attract.processes.children import INFERENCE, LEARNER
 from attract.processes.link import Peer, ProcessLink, open_link, spawn
 from attract.schema.frames import decode_to_learner, encode
 from attract.schema.learner import Dropped, Exported, Shutdown, Warmup
@@ -74,5 +73,5 @@ async def test_a_process_is_asked_to_end_in_its_own_words():
 
 async def test_a_process_that_does_not_end_when_asked_is_killed():
     stubborn = dataclasses.replace(LEARNER, shutdown_seconds=0.1)
-    link = await spawn(stubborn, (sys.executable, "-c", "import time; time.sleep(600)"))
+    link = await spawn(stubborn, command=(sys.executable, "-c", "import time; time.sleep(600)"))
     assert await link.close() == -signal.SIGKILL

@@ -14,7 +14,7 @@ from attract.collection.effects import SendPolicy
 from attract.collection.inputs import MessageWrong
 from attract.errors import ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
-from attract.processes.inference import INFERENCE, InferenceLink
+from attract.processes.children import INFERENCE, InferenceLink
 from attract.processes.link import open_link
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 import attract.server.routes
 from attract.errors import ConfigurationError
-from attract.processes.learner import LearnerLink
+from attract.processes.children import LearnerLink
 from attract.run.service import RunService
 from attract.server.app import build_app, read_build
 from attract.server.guard import Guard
