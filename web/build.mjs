@@ -264,6 +264,8 @@ async function buildPageScripts(folder) {
     entryPoints: [path.join(WEB, "page-clock", "src", "index.ts")],
     outfile: path.join(folder, "page-clock.js"),
     bundle: true,
+    // It travels with every page and every exported episode.
+    minify: true,
     ...STRICT,
     target: "es2022",
     logLevel: "warning",

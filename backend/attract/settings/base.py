@@ -52,8 +52,8 @@ def variable(*path: str) -> str:
 
 
 def split_names(given: Any) -> Any:
-    """The names in a text with commas, alone or, as flags give it, as the one of a list."""
-    texts = [given] if isinstance(given, str) else given
+    """The names in a text with commas, alone or as the one of a list; a number alone is a name as well."""
+    texts = [str(given)] if isinstance(given, str) or type(given) is int else given
     if not isinstance(texts, list | tuple):
         return texts
     return tuple(

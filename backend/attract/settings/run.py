@@ -31,10 +31,11 @@ from attract.settings.sac import SacSettings
 
 
 def _sizes(given: Any) -> Any:
-    """The numbers in a text with commas or brackets, alone or, as flags give it, as the one of a list."""
+    """The numbers in a text with commas or brackets, alone or as the one of a list; or one number alone."""
     texts = cast("list[Any] | tuple[Any]", given) if isinstance(given, list | tuple) else [given]
     if not any(isinstance(text, str) for text in texts):
-        return given
+        # A flag or a variable that is one number comes as that number.
+        return (given,) if type(given) is int else given
     return tuple(part for text in texts for part in re.split(r"[\s,]+", str(text).strip("[]() ")) if part)
 
 

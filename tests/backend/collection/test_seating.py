@@ -138,8 +138,8 @@ def test_an_acknowledgement_of_an_older_version_sends_nothing_on() -> None:
 
 def test_E9_a_batch_has_a_share_for_each_policy() -> None:
     trio = counting_description(num_agents=3)
-    config = small_config(seats=("a", "b", "b"))
-    targets = config.batch_targets(trio)
-    assert targets["b"] == 2 * targets["a"] and sum(targets.values()) == config.batch_target(trio)
-    assert small_config().batch_targets(trio) == {"main": small_config().batch_target(trio)}
+    shared, alone = small_config(seats=("a", "b", "b")).fitted(trio), small_config().fitted(trio)
+    targets = shared.batch_targets
+    assert targets["b"] == 2 * targets["a"] and sum(targets.values()) == shared.batch_target()
+    assert alone.batch_targets == {"main": alone.batch_target()}
     assert Seating(("a", "b", "b")).agents_of("b") == [1, 2]

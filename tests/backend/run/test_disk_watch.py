@@ -147,7 +147,9 @@ async def test_a_version_that_the_learner_cannot_save_pauses_the_run_too(tmp_pat
         assert paused.error is not None and learner.stall in paused.error
         learner.hold.set()
         result = await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
-        assert (result.state, result.updates, result.error) == ("finished", 5, None)
+        assert (result.state, result.error) == ("finished", None)
+        # As above: what was collected during the wait may train as fewer, larger batches.
+        assert result.updates <= 5 <= result.agent_steps // 64
 
 
 async def test_a_run_that_a_person_paused_stays_so_when_there_is_room(tmp_path: Path):

@@ -78,7 +78,8 @@ def test_a_setting_is_described_by_the_text_below_it():
         ("", ("",)),
         ([1, "a"], (1, "a")),
         (None, None),
-        (7, 7),
+        (7, ("7",)),
+        (True, True),
     ],
 )
 def test_names_come_as_a_list_or_with_commas(given: Any, names: Any):

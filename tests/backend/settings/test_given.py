@@ -155,6 +155,12 @@ def test_parameters_are_one_text_of_json() -> None:
 def test_lists_are_texts_with_commas() -> None:
     flags = from_flags({"policy": {"hidden_sizes": ["64, 32"]}, "collection": {"seats": ["scout,keeper"]}})
     join_layers(NOTHING, flags)
+    for layer in (
+        from_flags({"policy": {"hidden_sizes": "64"}, "collection": {"seats": "7"}}),
+        from_variables({"ATTRACT_POLICY_HIDDEN_SIZES": "64", "ATTRACT_COLLECTION_SEATS": "7"}),
+    ):
+        alone = join_layers(Layer({}), layer).run
+        assert (alone.policy.hidden_sizes, alone.collection.seats) == ((64,), ("7",))
     assert refused(from_flags({"policy": {"hidden_sizes": ["64,x"]}})).startswith("--policy.hidden-sizes: ")
 
 
