@@ -95,7 +95,7 @@ async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_po
 @pytest.mark.long
 async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path):
     # The other paddle is the agent's; nobody touches a key, and the first one stands still.
-    site = export_page(tmp_path, str(ROOT / "web" / "suite" / "duel.ts"), "--total-steps", "100000")
+    site = export_page(tmp_path, str(ROOT / "benchmarks" / "suite" / "duel.ts"), "--total-steps", "100000")
     with served_folder(site, STRICT) as address:
         async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("button", name="Play with the agent").click()
