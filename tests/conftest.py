@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,22 @@ def one_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     from shared_chromium import connect_launches
 
     connect_launches(monkeypatch)
+
+
+@pytest.fixture
+def attract(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Runs `attract WORD ...`; its exit code."""
+
+    # Most tests need no command.
+    from attract import cli
+
+    def run(*words: str) -> object:
+        monkeypatch.setattr("sys.argv", ["attract", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code
+
+    return run
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,7 +1,7 @@
 """Accepted segments on their way into a batch, and the order in which a batch holds them (rules S1, C8)."""
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -72,11 +72,6 @@ class Pool:
     def num_sealed(self) -> int:
         """Batches that are full and wait."""
         return len(self._sealed)
-
-    @property
-    def filling(self) -> Sequence[AcceptedBlock]:
-        """The blocks of the batch that is filling."""
-        return self._blocks
 
     def add(self, block: AcceptedBlock) -> None:
         """One more accepted block."""

@@ -46,8 +46,8 @@ def unconfirmed(state: CoreState, effect: collecting.Unconfirmed, now: float) ->
 
 
 def forger_caught(state: CoreState, effect: collecting.ForgerCaught, now: float) -> None:
-    """A guest is banned whose episodes may have counted: they decide about no goal and no best version."""
-    if effect.first_version is not None:
+    """A guest is banned: what it played decides about no goal and no best version."""
+    if effect.has_counted:
         state.progress.goal.window.clear()
         state.evaluations.forget_return()
     state.out.append(effect)

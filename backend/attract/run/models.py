@@ -5,14 +5,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attract.errors import CheckpointError, UnknownRunError
-from attract.run.active import ActiveRun
 from attract.runs.archive import RunArchive, known_run
 from attract.runs.version_model import version_model
 from attract.schema.versions import VersionsView
 from attract.settings.collection import policy_ids
+
+if TYPE_CHECKING:
+    # A command that only reads past runs imports no active one.
+    from attract.run.active import ActiveRun
 
 MAX_CACHED_BYTES: Final = 32 << 20
 """Size of all models of older versions at hand; the one that was asked for longest ago goes first."""
@@ -24,7 +27,7 @@ ModelKey = tuple[str, int, str, int]
 class RunModels:
     """Models by run, version and policy; `active` gives the active run, if there is one."""
 
-    def __init__(self, archive: RunArchive, active: Callable[[], ActiveRun | None]) -> None:
+    def __init__(self, archive: RunArchive, active: Callable[[], "ActiveRun | None"]) -> None:
         self._archive = archive
         self._active = active
         self._made: OrderedDict[ModelKey, bytes] = OrderedDict()
@@ -128,7 +131,7 @@ class RunModels:
                 num_bytes -= len(oldest)
         return model
 
-    def _active_run(self, run_id: str) -> ActiveRun | None:
+    def _active_run(self, run_id: str) -> "ActiveRun | None":
         """The active run, if it is this one."""
         run = self._active()
         return None if run is None or run.run_id != run_id else run

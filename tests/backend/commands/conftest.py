@@ -1,11 +1,9 @@
-"""The whole command in this process, with the variables of a user who has set none of ours."""
+"""Commands in this process have the variables of a user who has set none of ours."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from attract import cli
 from attract.commands import serve
 from attract.runs.directory import RunDirectory
 from attract.settings.run import SERVER_VARIABLES, ServerSettings
@@ -16,19 +14,6 @@ from attract.settings.variables import SETTING_VARIABLES
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*SERVER_VARIABLES, *SETTING_VARIABLES):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def attract(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
-    """Runs `attract WORD ...`; its exit code."""
-
-    def run(*words: str) -> object:
-        monkeypatch.setattr("sys.argv", ["attract", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return ended.value.code
-
-    return run
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Fleets with guests who lie: who is caught, who never is, and what is trained meanwhile (rule C10)."""
 
+import itertools
 import random
 from collections import deque
 from collections.abc import Callable
@@ -187,3 +188,22 @@ def test_C10_a_fleet_of_guests_alone_says_once_that_nothing_is_audited() -> None
     simulation.run(60.0, until=lambda: len(simulation.updates) > 3)
     said = [note.text for note in simulation.notes if note.kind == "audit"]
     assert said == ["what visitors play is not verified while no browser of your own is connected"]
+
+
+def _sleeper() -> Lie:
+    """True until its guest is proven, then every reward a hundredfold."""
+    numbers = itertools.count()
+    return _changing(lambda block: block if next(numbers) < 40 else rewards_times_100(block))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_C10_who_lies_once_it_is_proven_is_caught_and_what_it_counted_is_said(seed: int) -> None:
+    simulation = fleet(seed, [], num_honest=2)
+    simulation.add_guest("sleeper@192.0.9.1", _sleeper())
+    simulation.run(400.0, until=simulation.left_out)
+    (caught,) = simulation.caught
+    assert caught.identity.startswith("sleeper") and caught.has_counted
+    (peer,) = (peer for peer in simulation.peers if peer.lie is not None)
+    wrong = [sum(key in peer.untrue for key in keys) for keys in simulation.update_keys]
+    # One segment in twenty is played again: a few updates at most, of 20 fleets five.
+    assert sum(map(bool, wrong)) <= 6
