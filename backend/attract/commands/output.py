@@ -4,7 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from rich.console import Console
 from typing_extensions import override
@@ -68,12 +68,21 @@ class Unread(io.StringIO):
         return len(text)
 
 
+PIPED_WIDTH: Final = 1_000
+"""Columns of a table that no terminal shows."""
+
+
 class CommandConsole(Console):
     """A console that raises on a broken pipe, for the command to handle; `rich` would exit with 1."""
 
     @override
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+
+def for_table(console: Console) -> Console:
+    """A console of the same stream for a table; where no terminal shows it, nothing in it is cut."""
+    return console if console.is_terminal else CommandConsole(width=PIPED_WIDTH, stderr=console.stderr)
 
 
 def say(console: Console, text: str) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from attract.commands import flags
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, for_table
 from attract.commands.train_display import duration, number
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE
@@ -22,8 +22,6 @@ from attract.settings.run import ServerSettings
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 CURVE_COLUMNS: Final = 16
-PIPED_WIDTH: Final = 1_000
-"""Columns of a table that no terminal shows: nothing in it is cut."""
 MAX_NAME: Final = 60
 GAP: Final = 2
 """Spaces between columns."""
@@ -61,9 +59,7 @@ def runs(*query: str, options: RunsOptions = RunsOptions()) -> int:
     if options.json_output:
         print_answer(found)
         return DONE
-    console = CommandConsole()
-    if not console.is_terminal:
-        console = CommandConsole(width=PIPED_WIDTH)
+    console = for_table(CommandConsole())
     if found.runs:
         console.print(table_of(found.runs, console.width))
     console.print(count_text(found), highlight=False)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from attract.commands.difficulty import show
 from attract.commands.json_output import json_text
+from attract.commands.output import CommandConsole
 from attract.commands.train_display import printable
-from attract.playtest.difficulty import DifficultyReport, Estimate, ValueDifficulty
+from attract.playtest.difficulty import DifficultyReport, Estimate, Step, ValueDifficulty
 from attract.playtest.difficulty_page import HEIGHT, MARGIN, WIDTH, page_of
 from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
 from attract.playtest.junit import junit_xml
@@ -304,3 +306,14 @@ def test_the_page_names_game_and_parameter_as_text_and_loads_nothing() -> None:
     assert '<tr class="outside"><td>0</td><td>0.25 (0.25 to 0.25)</td>' in page
     assert "<td>? (20 to ?)</td>" in page
     assert "win_rate below" in page
+
+
+def test_a_table_that_is_piped_has_every_value_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    step = Step(before=0.0, now=1.0, differs=True, player="idle", number="return", p_value=1e-189)
+    report = difficulty_report(0.25, 0.5).model_copy(
+        update={"steps": [step], "bands": {"win_rate": (0.3, 0.7)}}
+    )
+    show(CommandConsole(), report)
+    table = capsys.readouterr().out
+    assert report.parameter in table and "win rate" in table and "…" not in table
+    assert all(f"{row.value:g} " in table for row in report.values)
