@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attract.errors import AttractError
 from attract.experience.batch import Batch
-from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.algorithms.algorithm import Learnable, Progress, undone_on_failure
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.torch_group import TorchGroup
 from attract.learner.ppo.algorithm import Ppo
@@ -94,14 +94,15 @@ def learn(case: Case, num_updates: int, group: LearnerGroup = SINGLE_PROCESS) ->
     for number in range(num_updates):
         batch = case.part(case.batch(number), group.rank, group.size)
         try:
-            report = ppo.update(batch, Progress(number, number * 96))
+            with undone_on_failure(ppo):
+                report = ppo.update(batch, Progress(number, number * 96))
         except AttractError as error:
             errors.append(str(error))
             continue
         moments = ppo.commit()
         ppo.moments = {name: seen.merge(moments[name]) for name, seen in ppo.moments.items()}
         reports.append({**report.metrics, **report.shared_metrics})
-    tensors = {**ppo._policy.state_dict(), **ppo.optimizer_tensors()}
+    tensors = {**ppo._policy.state_dict(), **ppo.state().optimizer}
     return Learned({name: tensor.detach().numpy() for name, tensor in tensors.items()}, reports, errors)
 
 

@@ -14,13 +14,19 @@ from typing import Any, Self
 import numpy as np
 import onnxruntime
 import psutil
+import torch
 
+from attract.experience.batch import Batch
 from attract.experience.store import PolicyLayout, SegmentStore, StoreLayout
+from attract.learner.algorithms.algorithm import AlgorithmChoice, Progress, Report
+from attract.learner.policies.policy_group import PolicyGroup
+from attract.learner.policies.training_state import TrainingState
 from attract.schema.frames import decode_from_learner, encode
 from attract.schema.game import GameDescription
 from attract.schema.learner import Begin, Counters, FromLearner, Train, Trained
 from attract.schema.spaces import BoxSpace, DiscreteSpace
-from attract.settings.run import RunSettings, merge_settings
+from attract.settings.collection import MAIN
+from attract.settings.run import PolicySettings, RunSettings, merge_settings
 
 LENGTH = struct.Struct("<I")
 
@@ -347,3 +353,19 @@ class LearnerHere:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class SolePolicy:
+    """The sole policy of a run of signs, updated as a learner updates it."""
+
+    def __init__(self, choice: AlgorithmChoice) -> None:
+        game = describe_signs()
+        state = TrainingState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
+        self._group = PolicyGroup(state, game, 2)
+        self.state = state.policies[MAIN]
+
+    def update(self, batch: Batch, progress: Progress) -> Report:
+        return self._group.update({MAIN: batch}, progress)[MAIN]
+
+    def gather(self, batch: Batch) -> None:
+        self._group.gather({MAIN: batch})

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from attract.experience.batch import Batch
 from attract.experience.layout import RECURRENT_STATE
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.policy.network import Policy
+from attract.schema.learner import RejectedRow
 
 TOLERANCE_FLOOR = 1e-4
 TOLERANCE_FACTOR = 10.0
@@ -240,3 +241,51 @@ def verify(
         kept = torch.tensor([row not in refused for row in batch.rows], device=device)
         batch = batch.keep_segments(kept)
     return batch, refused
+
+
+class Verifier:
+    """Judges the rows of one policy by the versions that may have acted (rule C7).
+
+    Args:
+        policy: the network whose shape all versions have; copied.
+        distribution: how the network's outputs become actions.
+        num_versions: how many versions are remembered, to judge late segments by: `max_policy_lag` + 1.
+    """
+
+    def __init__(self, policy: Policy, distribution: ActionDistribution, num_versions: int) -> None:
+        self._history = VersionHistory(policy, distribution, num_versions)
+        self._suspects: set[int] = set()
+        """Workers that had a segment refused."""
+
+    def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
+        """Keep the state dict that plays as that version."""
+        self._history.remember(policy_version, state)
+
+    def verify(
+        self,
+        batch: Batch,
+        verify_rows: Collection[int],
+        tolerance: Tolerance,
+        *,
+        extent: Literal["sample", "all"],
+    ) -> tuple[Batch, list[RejectedRow]]:
+        """The batch without the rows that are refused; where `all` are recomputed, it has our own numbers.
+
+        After one refused row of a worker, all its rows of this batch and of later ones are recomputed.
+        """
+        worker_of = dict(zip(batch.rows, batch.worker_id.tolist(), strict=True))
+        version_of = dict(zip(batch.rows, batch.policy_version.tolist(), strict=True))
+        rows = set(batch.rows)
+        wanted = rows.intersection(verify_rows) if extent == "sample" else rows
+        batch, refused = verify(batch, wanted, self._history, tolerance, replace_numbers=extent == "all")
+        # A version that is not known here any more is no fault of the worker's.
+        self._suspects |= {worker_of[row] for row in refused if version_of[row] in self._history}
+        if extent == "sample":
+            rest = {row for row in batch.rows if worker_of[row] in self._suspects} - wanted
+            batch, more = verify(batch, rest, self._history, tolerance, replace_numbers=False)
+            refused |= more
+        rejected = [
+            RejectedRow(row=row, largest_difference=by, is_blamed=version_of[row] in self._history)
+            for row, by in refused.items()
+        ]
+        return batch, rejected

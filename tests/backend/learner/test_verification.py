@@ -10,12 +10,12 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, load_batch
 from attract.learner import verification
 from attract.learner.policies.policy_state import PolicyState
-from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.registry import choose_algorithm
 from attract.learner.verification import (
     CALIBRATION_CHECKS,
     SlotEnds,
     Tolerance,
+    Verifier,
     VersionHistory,
     largest_differences,
 )
@@ -311,18 +311,18 @@ def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_reco
     choice, game = choose_algorithm(RunSettings()), describe_signs()
     state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
     distribution = build_distribution(game)
-    trainer = PolicyUpdater(state, distribution, 2)
-    trainer.remember(3, state.policy.state_dict())
+    verifier = Verifier(state.policy, distribution, 2)
+    verifier.remember(3, state.policy.state_dict())
     honest = claims(play(state.policy, distribution, slots=6, runs=2))
     # Three workers of four segments each; the second says that it was surer than it was.
     worker_id = torch.arange(12) // 4
     lies = replace(
         honest, worker_id=worker_id, log_prob=honest.log_prob + 0.5 * (worker_id == 1) * honest.valid
     )
-    kept, refused = trainer.verify(lies, [0, 5, 10], extent="sample")
+    kept, refused = verifier.verify(lies, [0, 5, 10], state.tolerance, extent="sample")
     assert sorted(refusal.row for refusal in refused) == [4, 5, 6, 7]
     assert kept.rows == (0, 1, 2, 3, 8, 9, 10, 11)
     # From then on too, though none of its segments is asked for; one that is right is trained on.
     half = replace(lies, log_prob=torch.where(torch.arange(12) == 6, honest.log_prob, lies.log_prob))
-    kept, refused = trainer.verify(half, [0, 10], extent="sample")
+    kept, refused = verifier.verify(half, [0, 10], state.tolerance, extent="sample")
     assert sorted(refusal.row for refusal in refused) == [4, 5, 7] and 6 in kept.rows

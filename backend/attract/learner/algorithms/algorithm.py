@@ -1,6 +1,7 @@
 """The seam: all that the learner's process, policies, checkpoints and averaging know of an algorithm."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -75,12 +76,23 @@ class Report:
         return replace(self, metrics={**self.metrics, **more})
 
 
+@dataclass(frozen=True, slots=True)
+class AlgorithmState:
+    """State of an algorithm between two updates, besides the policy's weights and `moments`. Not copied."""
+
+    tensors: Mapping[str, Tensor]
+    """By their names in a checkpoint, each of which begins with one of `ALGORITHM_PREFIXES`."""
+    optimizer: Mapping[str, Tensor]
+    """By `<parameter>/<key>`: what averaging averages. Empty before the first update."""
+    document: Mapping[str, Any]
+    """JSON values."""
+
+
 class Algorithm(Protocol):
     """The algorithm of one policy: state besides the network, and updates. On the learner's main thread.
 
-    Whatever an update changes, weights included, is undone when it fails (rule P8), and what the batch adds
-    to running statistics counts from `commit` on. Names of tensors and moments begin with one of
-    `ALGORITHM_PREFIXES`.
+    An update takes place within `undone_on_failure`; what its batch adds to running statistics counts from
+    `commit` on.
     """
 
     @property
@@ -106,7 +118,8 @@ class Algorithm(Protocol):
             progress: before the update.
             extra_loss: what a wrapper adds to the loss of each minibatch.
 
-        Raises: NonFiniteUpdateError: everything is as it was, as it is after any other exception (rule P8).
+        Raises: NonFiniteUpdateError: a number is not finite; the update is half done, as after any other
+            exception.
         """
         ...
 
@@ -117,32 +130,32 @@ class Algorithm(Protocol):
         """
         ...
 
-    def undo_point(self) -> Callable[[], None]:
-        """A function that undoes all later changes to its state; the caller restores the weights."""
+    def snapshot(self) -> Callable[[], None]:
+        """A function that undoes all later changes to the policy's weights and to its own state."""
         ...
 
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """The optimizer's state by `<parameter>/<key>`, which averaging averages. Not copied."""
+    def state(self) -> AlgorithmState:
+        """For a checkpoint, or for an average with other trainers."""
         ...
 
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `optimizer_tensors` gave."""
-        ...
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The other tensors of its state, as a checkpoint names them; without `moments`. Not copied."""
-        ...
-
-    def document(self) -> dict[str, Any]:
-        """The part of its state that is JSON values."""
-        ...
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """Take over what `tensors` and `document` gave, out of mappings that hold more than that (rule D2).
+    def load_state(self, state: AlgorithmState) -> None:
+        """Take over a state, whose mappings may hold more than is its own (rule D2).
 
         Raises: KeyError, TypeError, ValueError, RuntimeError: when something of it is missing or spoilt.
         """
         ...
+
+
+@contextmanager
+def undone_on_failure(*algorithms: Algorithm) -> Generator[None]:
+    """Whatever the block changes of these algorithms and their policies is undone if it fails (rule P8)."""
+    undo = [algorithm.snapshot() for algorithm in algorithms]
+    try:
+        yield
+    except BaseException:
+        for restore in undo:
+            restore()
+        raise
 
 
 @runtime_checkable

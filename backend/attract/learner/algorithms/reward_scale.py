@@ -12,6 +12,8 @@ from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewar
 from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
 
+RETURNS = "return_statistics"
+"""Name of the moments of discounted returns among those of an algorithm."""
 MAX_SLOTS = 65_536
 """Slots whose return is remembered from batch to batch; the least recently seen ones are forgotten."""
 

@@ -1,5 +1,6 @@
-"""Adam's state and running moments as named tensors, as checkpoints keep them."""
+"""Adam's state, running moments and random states, as checkpoints keep them."""
 
+import base64
 from collections.abc import Mapping
 
 import torch
@@ -59,6 +60,16 @@ def moments_by_name(tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments]:
     names = [name.removesuffix(f".{_MOMENTS[0]}") for name in tensors if name.endswith(f".{_MOMENTS[0]}")]
     found = {name: moments_of(name, tensors) for name in names}
     return {name: moments for name, moments in found.items() if moments is not None}
+
+
+def random_state_of(generator: torch.Generator) -> str:
+    """A generator's state as a JSON value."""
+    return base64.b64encode(generator.get_state().numpy().tobytes()).decode()
+
+
+def restore_random_state(generator: torch.Generator, state: str) -> None:
+    """Take over what `random_state_of` gave. Raises: TypeError, ValueError, RuntimeError: it is spoilt."""
+    generator.set_state(torch.frombuffer(bytearray(base64.b64decode(state)), dtype=torch.uint8))
 
 
 def within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:

@@ -1,15 +1,16 @@
 """DQN behind the seam: the loss of its gradient steps, and the policy's heads."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
-from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.algorithms.algorithm import AlgorithmState, Learnable, Progress
 from attract.learner.checkpoints.state_tensors import within
 from attract.learner.dqn.dense_steps import DenseSteps, can_be_written_out
 from attract.learner.dqn.exploration import epsilon, logit_scale, wanted_entropy
@@ -57,7 +58,7 @@ class Dqn(OffPolicy):
         self._is_written_out = learner == "auto" and can_be_written_out(self.network)
 
     def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """See `OffPolicy`: of the quantiles of the actions that were taken."""
+        """Of the quantiles of the actions that were taken."""
         following = minibatch.following
         with torch.no_grad():
             best = self.network.best(following, minibatch.following_mask)
@@ -70,13 +71,12 @@ class Dqn(OffPolicy):
         return loss, (loss.detach(), predicted.detach().mean(), targets.mean())
 
     def _steps(self) -> AbstractContextManager[Callable[[Minibatch], Tensor]]:
-        """See `OffPolicy`."""
         if not self._is_written_out:
             return super()._steps()
         return DenseSteps(self.network, self.target, self.optimizer, self._settings)
 
     def examples(self) -> Observations | None:
-        """See `HasExamples`: of the buffer; until it has steps, those that a checkpoint brought."""
+        """Of the buffer; until it has steps, those that a checkpoint brought."""
         keys = [entry.key for entry in self._policy.entries if not entry.dtype.is_floating_point]
         if not keys:
             return None
@@ -85,19 +85,19 @@ class Dqn(OffPolicy):
         found = self.buffer.examples(max(1, min(NUM_PROBES, MAX_EXAMPLE_BYTES // self.buffer.row_bytes)))
         return {key: found[key] for key in keys}
 
-    def tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`: with examples, since a resumed run may be exported before its buffer fills."""
+    def state(self) -> AlgorithmState:
+        # With examples, since a resumed run may be exported before its buffer fills.
         own = {f"{_EXAMPLES}{key}": array for key, array in (self.examples() or {}).items()}
-        return super().tensors() | own
+        state = super().state()
+        return replace(state, tensors={**state.tensors, **own})
 
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`."""
-        super().restore(tensors, document)
-        self._restored_examples = within(tensors, _EXAMPLES) or None
+    def load_state(self, state: AlgorithmState) -> None:
+        super().load_state(state)
+        self._restored_examples = within(state.tensors, _EXAMPLES) or None
 
     @torch.no_grad()
     def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
-        """See `OffPolicy`: logits for this epsilon."""
+        """Logits for this epsilon."""
         settings = self._settings
         eps = epsilon(
             settings.exploration_initial_eps,

@@ -1,18 +1,21 @@
 """Random network distillation around any algorithm: intrinsic rewards beside the game's own."""
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
-
-import torch
-from torch import Tensor
 
 from attract.algorithm.annealing import scheduled
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
-from attract.learner.algorithms.algorithm import Algorithm, ExtraLoss, Learnable, Progress, Report
-from attract.learner.checkpoints.state_tensors import within
+from attract.learner.algorithms.algorithm import (
+    Algorithm,
+    AlgorithmState,
+    ExtraLoss,
+    Learnable,
+    Progress,
+    Report,
+)
+from attract.learner.algorithms.wrapper import Wrapper
+from attract.learner.checkpoints.state_tensors import random_state_of, restore_random_state, within
 from attract.learner.exploration.intrinsic_value import IntrinsicEstimates, IntrinsicValue
 from attract.learner.exploration.novelty import RandomNetworkDistillation, SeenNovelty
 from attract.settings.rnd import RndSettings
@@ -29,8 +32,8 @@ class _Seen:
     intrinsic: IntrinsicEstimates | None
 
 
-class WithRnd:
-    """`Algorithm`: wraps another one, and adds intrinsic rewards to its batches.
+class WithRnd(Wrapper):
+    """Another algorithm, with intrinsic rewards to its batches.
 
     With a value head of its own the intrinsic rewards have their own discount, run on across the ends of
     episodes, and reach the algorithm as advantages; with a shared one they are added to its rewards.
@@ -44,8 +47,8 @@ class WithRnd:
     """
 
     def __init__(self, learnable: Learnable, inner: Algorithm, settings: RndSettings) -> None:
+        super().__init__(inner)
         self._policy = learnable.policy
-        self._inner = inner
         self._settings = settings
         generator = learnable.generator("exploration")
         self._novelty = RandomNetworkDistillation(learnable.policy.entries, generator, learnable.device)
@@ -56,21 +59,7 @@ class WithRnd:
         self._generator = generator
         self._seen: _Seen | None = None
 
-    @property
-    def moments(self) -> Mapping[str, RunningMoments]:
-        """See `Algorithm`: those of the inner one."""
-        return self._inner.moments
-
-    @moments.setter
-    def moments(self, moments: Mapping[str, RunningMoments]) -> None:
-        self._inner.moments = moments
-
-    def can_learn_from(self, batch: Batch) -> bool:
-        """See `Algorithm`."""
-        return self._inner.can_learn_from(batch)
-
     def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
-        """See `Algorithm`."""
         settings, intrinsic = self._settings, None
         seen = self._novelty.see(
             self._policy, batch, settings.gamma, is_episodic=settings.value_head == "shared"
@@ -95,7 +84,6 @@ class WithRnd:
         return self._inner.update(batch, progress, extra_loss).with_metrics(metrics)
 
     def commit(self) -> Mapping[str, RunningMoments]:
-        """See `Algorithm`."""
         if self._seen is not None:
             seen, self._seen = self._seen, None
             self._novelty.take_over(seen.novelty, self._generator)
@@ -103,9 +91,9 @@ class WithRnd:
                 self._value.learn(seen.intrinsic, self._generator)
         return self._inner.commit()
 
-    def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`: before `commit` only the observations of the update change."""
-        seen, undo_inner = self._seen, self._inner.undo_point()
+    def snapshot(self) -> Callable[[], None]:
+        # Before `commit` only the observations of the update change.
+        seen, undo_inner = self._seen, self._inner.snapshot()
 
         def undo() -> None:
             self._seen = seen
@@ -113,35 +101,22 @@ class WithRnd:
 
         return undo
 
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`: of the inner one."""
-        return self._inner.optimizer_tensors()
-
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """See `Algorithm`: of the inner one."""
-        self._inner.restore_optimizer(tensors)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`."""
+    def state(self) -> AlgorithmState:
         own = {f"{PREFIX}{name}": tensor for name, tensor in self._novelty.tensors().items()}
         if self._value is not None:
             own |= {f"{_VALUE}{name}": tensor for name, tensor in self._value.tensors().items()}
-        return self._inner.tensors() | own
+        inner = self._inner.state()
+        document = {"exploration": {"random_state": random_state_of(self._generator)}}
+        return replace(inner, tensors={**inner.tensors, **own}, document={**inner.document, **document})
 
-    def document(self) -> dict[str, Any]:
-        """See `Algorithm`."""
-        state = base64.b64encode(self._generator.get_state().numpy().tobytes()).decode()
-        return {**self._inner.document(), "exploration": {"random_state": state}}
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`; a run that has not explored by RND until now starts it from the beginning."""
-        self._inner.restore(tensors, document)
-        own = within(tensors, PREFIX)
-        if "exploration" not in document or not own:
+    def load_state(self, state: AlgorithmState) -> None:
+        self._inner.load_state(state)
+        own = within(state.tensors, PREFIX)
+        if "exploration" not in state.document or not own:
+            # A run that has not explored by RND until now starts it from the beginning.
             return
-        state = bytearray(base64.b64decode(document["exploration"]["random_state"]))
-        self._generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+        restore_random_state(self._generator, state.document["exploration"]["random_state"])
         self._novelty.restore(own)
-        value = within(tensors, _VALUE)
+        value = within(state.tensors, _VALUE)
         if self._value is not None and value:
             self._value.restore(value)

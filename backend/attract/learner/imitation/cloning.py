@@ -1,21 +1,18 @@
 """A decaying cloning loss around any algorithm: what was demonstrated counts beside what was experienced."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, ExtraLoss, Learnable, Progress, Report
+from attract.learner.algorithms.wrapper import Wrapper
 from attract.learner.imitation.demonstrations import on_device
 from attract.learner.imitation.likelihood import CloningLoss
 from attract.settings.cloning import CloningSettings
 
 
-class WithCloning:
-    """`Algorithm`: another one, each of whose minibatches also makes demonstrations likelier.
+class WithCloning(Wrapper):
+    """Another algorithm, each of whose minibatches also makes demonstrations likelier.
 
     The weight of that falls in a straight line over `share` of the run's schedule; then the algorithm is as
     it is without. It keeps no state: the minibatches of demonstrations are drawn by the update's generator.
@@ -33,7 +30,7 @@ class WithCloning:
     def __init__(
         self, learnable: Learnable, inner: Algorithm, settings: CloningSettings, demonstrations: Batch
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._settings = settings
         self._loss = CloningLoss(
             learnable.policy,
@@ -42,21 +39,7 @@ class WithCloning:
             settings.minibatch_steps,
         )
 
-    @property
-    def moments(self) -> Mapping[str, RunningMoments]:
-        """See `Algorithm`: those of the inner one."""
-        return self._inner.moments
-
-    @moments.setter
-    def moments(self, moments: Mapping[str, RunningMoments]) -> None:
-        self._inner.moments = moments
-
-    def can_learn_from(self, batch: Batch) -> bool:
-        """See `Algorithm`."""
-        return self._inner.can_learn_from(batch)
-
     def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
-        """See `Algorithm`."""
         coef = self.coef(progress)
         if coef == 0.0:
             return self._inner.update(batch, progress, extra_loss)
@@ -76,31 +59,3 @@ class WithCloning:
             return settings.coef
         until = settings.share * progress.schedule_steps
         return settings.coef * max(0.0, 1.0 - progress.agent_steps / until) if until > 0 else 0.0
-
-    def commit(self) -> Mapping[str, RunningMoments]:
-        """See `Algorithm`."""
-        return self._inner.commit()
-
-    def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`: it has no state of its own."""
-        return self._inner.undo_point()
-
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`: of the inner one."""
-        return self._inner.optimizer_tensors()
-
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """See `Algorithm`: of the inner one."""
-        self._inner.restore_optimizer(tensors)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`: of the inner one."""
-        return self._inner.tensors()
-
-    def document(self) -> dict[str, Any]:
-        """See `Algorithm`: of the inner one."""
-        return self._inner.document()
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`: of the inner one."""
-        self._inner.restore(tensors, document)

@@ -9,7 +9,7 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.collection.seating import Seating
 from attract.learner.algorithms.algorithm import AlgorithmChoice
-from attract.learner.algorithms.reward_scale import SlotReturns, scaled
+from attract.learner.algorithms.reward_scale import RETURNS, SlotReturns, scaled
 from attract.learner.checkpoints.checkpoint import Snapshot
 from attract.learner.imitation.demonstrations import Demonstrated, demonstration_batch, on_device
 from attract.learner.imitation.fitting import Epoch, Fit, FitPlan, fit
@@ -19,9 +19,6 @@ from attract.policy.network import build_distribution
 from attract.schema.game import GameDescription
 from attract.settings.collection import MAIN
 from attract.settings.run import RunSettings
-
-RETURNS = "return_statistics"
-"""The algorithm's moments of discounted returns, where it scales rewards by them (rule P11)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,19 @@
 """All policies of a run, trained in lockstep: each from its own rows alone, all to the next version."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
+from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
-from attract.learner.algorithms.algorithm import Progress, Report
+from attract.learner.algorithms.algorithm import Progress, Report, undone_on_failure
 from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.moments import merged
 from attract.learner.policies.policy_state import matching_state
-from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.policies.training_state import TrainingState
+from attract.learner.verification import Verifier
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_distribution
 from attract.schema.game import GameDescription
@@ -36,10 +38,11 @@ class PolicyGroup:
         cells: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._state = state
+        self._cells = cells
         distribution = build_distribution(game)
-        self._trainers = {
-            policy_id: PolicyUpdater(policy, distribution, num_versions, cells)
-            for policy_id, policy in state.policies.items()
+        self._verifiers = {
+            policy_id: Verifier(policy_state.policy, distribution, num_versions)
+            for policy_id, policy_state in state.policies.items()
         }
         # All policies have the same shape.
         self.patcher = OnnxPatcher(next(iter(state.policies.values())).policy)
@@ -59,24 +62,25 @@ class PolicyGroup:
 
     def remember(self) -> None:
         """Keep the behaviour policies of the state's version."""
-        for trainer in self._trainers.values():
-            trainer.remember(self._state.policy_version, trainer.state.policy.state_dict())
+        for policy_id, policy_state in self._state.policies.items():
+            self._verifiers[policy_id].remember(self._state.policy_version, policy_state.policy.state_dict())
 
     def remember_saved(self, checkpoint: Checkpoint) -> None:
         """Keep the policies of an earlier version of this run. Raises: CheckpointError: they do not fit."""
         for policy_id, part in self._state.parts(checkpoint).items():
-            trainer = self._trainers[policy_id]
-            trainer.remember(checkpoint.policy_version, matching_state(part, trainer.state.policy))
+            weights = matching_state(part, self._state.policies[policy_id].policy)
+            self._verifiers[policy_id].remember(checkpoint.policy_version, weights)
 
     def load(self, store: SegmentStore, message: Warmup | Train, device: torch.device) -> dict[str, Batch]:
         """The rows of each policy that has any, by its id."""
-        sole = {next(iter(self._trainers)): message.rows}
+        policy_ids = list(self._state.policies)
+        sole = {policy_ids[0]: message.rows}
         shares: Mapping[str, Sequence[int]] = message.rows_by_policy or sole
-        if shares.keys() != self._trainers.keys():
-            raise RuntimeError(f"expected rows of {sorted(self._trainers)}, got rows of {sorted(shares)}")
+        if sorted(shares) != sorted(policy_ids):
+            raise RuntimeError(f"expected rows of {sorted(policy_ids)}, got rows of {sorted(shares)}")
         return {
             policy_id: load_batch(store, shares[policy_id], device)
-            for policy_id in self._trainers
+            for policy_id in policy_ids
             if shares[policy_id]
         }
 
@@ -87,8 +91,9 @@ class PolicyGroup:
         verified: dict[str, Batch] = {}
         rejected: list[RejectedRow] = []
         for policy_id, batch in batches.items():
-            verified[policy_id], refused = self._trainers[policy_id].verify(
-                batch, message.verify_rows, extent=message.verify
+            tolerance = self._state.policies[policy_id].tolerance
+            verified[policy_id], refused = self._verifiers[policy_id].verify(
+                batch, message.verify_rows, tolerance, extent=message.verify
             )
             rejected += refused
         return verified, rejected
@@ -110,24 +115,22 @@ class PolicyGroup:
         Raises: NonFiniteUpdateError: a policy could not be updated. All policies are then unchanged, as after
             any other exception.
         """
-        undo: list[Callable[[], None]] = []
+        algorithms = {policy_id: self._state.policies[policy_id].algorithm for policy_id in batches}
         reports: dict[str, Report] = {}
-        try:
-            # In turns, since an update that is awaited ends early.
-            first, order = progress.policy_version % max(1, len(batches)), list(batches)
-            for number, policy_id in enumerate((*order[first:], *order[:first]), 1):
-                batch, trainer = batches[policy_id], self._trainers[policy_id]
-                if number < len(batches):
-                    # The last one undoes itself.
-                    undo.append(trainer.state.undo_point())
-                reports[policy_id] = trainer.update(batch, progress)
-        except BaseException:
-            for restore in undo:
-                restore()
-            raise
+        # In turns, since an update that is awaited ends early.
+        first, order = progress.policy_version % max(1, len(batches)), list(batches)
+        with undone_on_failure(*algorithms.values()):
+            for policy_id in (*order[first:], *order[:first]):
+                batch = batches[policy_id].at_version(progress.policy_version)
+                reports[policy_id] = algorithms[policy_id].update(batch, progress)
         return reports
 
     def gather(self, batches: Mapping[str, Batch]) -> None:
         """Let the next version of each of these policies normalise by what it saw too (rule P7)."""
         for policy_id, batch in batches.items():
-            self._trainers[policy_id].gather(batch)
+            policy_state = self._state.policies[policy_id]
+            observed = {
+                key: RunningMoments.of(batch.observation[key], batch.valid)
+                for key in policy_state.observation_statistics
+            }
+            policy_state.gather(merged(self._cells, observed))

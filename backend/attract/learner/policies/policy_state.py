@@ -1,8 +1,8 @@
 """The state of one policy that training changes: created, saved in checkpoints, restored (rule D2)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from attract.learner.algorithms.algorithm import (
     ALGORITHM_PREFIXES,
     Algorithm,
     AlgorithmChoice,
+    AlgorithmState,
     Learnable,
     stream_seed,
 )
@@ -109,32 +110,25 @@ class PolicyState:
         empty = {key: RunningMoments.empty(tuple(seen.mean.shape)) for key, seen in self.statistics.items()}
         self.federated = FederatedStatistics(common=empty, own=empty)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """State dict and observation statistics, as a checkpoint names them. Not copied."""
+    def state(self) -> AlgorithmState:
+        """Its part of a checkpoint: the algorithm's state, with weights and all statistics. Not copied."""
+        own = self.algorithm.state()
         tensors = dict(self.policy.state_dict())
         tensors |= self._to_tensors(_ALL, self.statistics)
         if self.federated is not None:
             tensors |= self._to_tensors(_COMMON, self.federated.common)
             tensors |= self._to_tensors(_OWN, self.federated.own)
-        return tensors | self.algorithm.tensors()
-
-    def document(self) -> dict[str, Any]:
-        """Its part of a checkpoint's document."""
-        return {
-            **self.algorithm.document(),
-            "verification": {
-                "num_checks": self.tolerance.num_checks,
-                "largest_difference": self.tolerance.largest_difference,
-            },
-        }
+        document = {**own.document, "verification": asdict(self.tolerance)}
+        return replace(own, tensors={**tensors, **own.tensors}, document=document)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take over what `adopt` leaves out: the algorithm's own state, and the tolerance.
 
         Raises: KeyError, TypeError, ValueError, RuntimeError: when something of it is missing or spoilt.
         """
-        self.algorithm.restore_optimizer(checkpoint.optimizer)
-        self.algorithm.restore(checkpoint.policy, checkpoint.document)
+        self.algorithm.load_state(
+            AlgorithmState(checkpoint.policy, checkpoint.optimizer, checkpoint.document)
+        )
         self.tolerance = Tolerance(**checkpoint.document["verification"])
         if self.federated is None:
             return
@@ -156,17 +150,6 @@ class PolicyState:
         if statistics is None:
             raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
         self.statistics = statistics
-
-    def undo_point(self) -> Callable[[], None]:
-        """A function that undoes all later changes to the weights and the algorithm's state."""
-        weights = {name: tensor.detach().clone() for name, tensor in self.policy.state_dict().items()}
-        undo_algorithm = self.algorithm.undo_point()
-
-        def undo() -> None:
-            self.policy.load_state_dict(weights)
-            undo_algorithm()
-
-        return undo
 
     def _to_tensors(self, whose: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
         """Moments of each entry, by the names they have in a checkpoint."""

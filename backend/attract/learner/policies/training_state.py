@@ -79,7 +79,8 @@ class TrainingState:
         Its document holds `weights_sha256`, the hash of the version's weights and normalisers, and
         with several policies what is each one's own under `policies`.
         """
-        own = {policy_id: policy_state.document() for policy_id, policy_state in self.policies.items()}
+        states = {policy_id: policy_state.state() for policy_id, policy_state in self.policies.items()}
+        own = {policy_id: dict(state.document) for policy_id, state in states.items()}
         document = {
             "counters": self.counters.model_dump(),
             "curriculum": self.curriculum,
@@ -90,15 +91,8 @@ class TrainingState:
         }
         return Snapshot.take(
             self.policy_version,
-            with_prefixes(
-                {policy_id: policy_state.tensors() for policy_id, policy_state in self.policies.items()}
-            ),
-            with_prefixes(
-                {
-                    policy_id: policy_state.algorithm.optimizer_tensors()
-                    for policy_id, policy_state in self.policies.items()
-                }
-            ),
+            with_prefixes({policy_id: state.tensors for policy_id, state in states.items()}),
+            with_prefixes({policy_id: state.optimizer for policy_id, state in states.items()}),
             document,
         )
 

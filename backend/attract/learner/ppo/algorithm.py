@@ -1,6 +1,5 @@
 """PPO behind the seam: its state between updates, and what it makes of a batch before it learns from it."""
 
-import base64
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -8,13 +7,25 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import torch
-from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
-from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
-from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
-from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
+from attract.learner.algorithms.algorithm import (
+    AlgorithmState,
+    ExtraLoss,
+    Learnable,
+    Progress,
+    Report,
+    undone_on_failure,
+)
+from attract.learner.algorithms.reward_scale import RETURNS, SeenReturns, SlotReturns, scaled
+from attract.learner.checkpoints.state_tensors import (
+    adam_tensors,
+    random_state_of,
+    restore_adam,
+    restore_random_state,
+    within,
+)
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.moments import merged
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
@@ -24,8 +35,6 @@ from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.settings.base import LearnerName
 from attract.settings.ppo import PpoSettings
 
-RETURNS = "return_statistics"
-"""The moments of discounted returns, by which rewards are scaled (rule P11)."""
 _SLOTS = f"{RETURNS}.slots."
 UNREWARDED_ENTROPY_COEF = 0.01
 """Minimum entropy coefficient for choices while every step so far had the same reward: until then an
@@ -121,11 +130,9 @@ class Ppo:
         """Whether the device had no room for minibatches as large as the settings have them."""
 
     def can_learn_from(self, batch: Batch) -> bool:
-        """See `Algorithm`: whether a valid step is left past any burn-in."""
         return bool(batch.valid[self._settings.burn_in_steps :].any())
 
     def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
-        """See `Algorithm`."""
         details = dict[str, float]()
         scheduled = scheduled_hyperparameters(self._settings, progress.agent_steps, progress.schedule_steps)
         history = RewardHistory.of(batch, self._num_agents).with_others(self._group)
@@ -167,19 +174,20 @@ class Ppo:
     ) -> UpdateReport:
         """The update; where the device has no room for its minibatches, once, in halves of them."""
         try:
-            return ppo_update(
-                self._policy,
-                self.optimizer,
-                batch,
-                settings.halved if self._is_halved else settings,
-                self.generator,
-                distribution=self._distribution,
-                rates=rates,
-                min_deviation=min_deviation,
-                extra_loss=extra_loss,
-                learner=self._learner,
-                group=self._group,
-            )
+            with undone_on_failure(self):
+                return ppo_update(
+                    self._policy,
+                    self.optimizer,
+                    batch,
+                    settings.halved if self._is_halved else settings,
+                    self.generator,
+                    distribution=self._distribution,
+                    rates=rates,
+                    min_deviation=min_deviation,
+                    extra_loss=extra_loss,
+                    learner=self._learner,
+                    group=self._group,
+                )
         except torch.OutOfMemoryError as error:
             # With several cells the others wait within the update that failed.
             if self._is_halved or self._group.size > 1:
@@ -192,7 +200,6 @@ class Ppo:
         return self._fitted(batch, settings, rates, min_deviation, extra_loss)
 
     def commit(self) -> Mapping[str, RunningMoments]:
-        """See `Algorithm`."""
         if self._seen is None:
             return {}
         seen, self._seen = self._seen, None
@@ -202,51 +209,40 @@ class Ppo:
         self._slot_returns.take_over(seen.returns)
         return {RETURNS: seen.returns.moments}
 
-    def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`."""
+    def snapshot(self) -> Callable[[], None]:
+        weights = {name: tensor.detach().clone() for name, tensor in self._policy.state_dict().items()}
         undo_optimizer = self.optimizer.undo_point()
         random_state, seen = self.generator.get_state(), self._seen
 
         def undo() -> None:
             self._seen = seen
+            self._policy.load_state_dict(weights)
             undo_optimizer()
             self.generator.set_state(random_state)
 
         return undo
 
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """Adam's state by `<parameter>/<key>`; empty before the first update. Not copied."""
-        return adam_tensors(self.optimizer, self._policy)
+    def state(self) -> AlgorithmState:
+        slots = self._slot_returns.tensors() if RETURNS in self.moments else {}
+        return AlgorithmState(
+            tensors={f"{_SLOTS}{name}": tensor for name, tensor in slots.items()},
+            optimizer=adam_tensors(self.optimizer, self._policy),
+            document={
+                "random_state": {"shuffle": random_state_of(self.generator)},
+                "rewards": None if self._rewards is None else self._rewards.to_document(),
+                "advantages": self._advantages.to_document(),
+            },
+        )
 
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `optimizer_tensors` gave."""
-        restore_adam(self.optimizer, self._policy, tensors)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`."""
-        if RETURNS not in self.moments:
-            return {}
-        return {f"{_SLOTS}{name}": tensor for name, tensor in self._slot_returns.tensors().items()}
-
-    def document(self) -> dict[str, Any]:
-        """See `Algorithm`."""
-        shuffle = base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
-        rewards = None if self._rewards is None else self._rewards.to_document()
-        return {
-            "random_state": {"shuffle": shuffle},
-            "rewards": rewards,
-            "advantages": self._advantages.to_document(),
-        }
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`."""
-        state = bytearray(base64.b64decode(document["random_state"]["shuffle"]))
-        self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+    def load_state(self, state: AlgorithmState) -> None:
+        document = state.document
+        restore_adam(self.optimizer, self._policy, state.optimizer)
+        restore_random_state(self.generator, document["random_state"]["shuffle"])
         known = document.get("rewards")
         self._rewards = None if known is None else RewardHistory.restore(known)
         if (spread := document.get("advantages")) is not None:
             self._advantages = AdvantageScale.restore(spread)
-        if slots := within(tensors, _SLOTS):
+        if slots := within(state.tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
     def _rates_with(

@@ -1,8 +1,7 @@
 """One PPO update: a batch of segments in, better weights and the numbers about them out."""
 
-import contextlib
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -76,104 +75,94 @@ def ppo_update(
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         learner: `auto` computes gradients without autograd where it can.
         group: of learners that make this update together, each of its own batch: weights, optimizer and
-            report are the same bits on all, and all of them undo it or none.
+            report are the same bits on all, and it fails on all of them or none.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
 
     Returns: what was done.
-    Raises: NonFiniteUpdateError: a loss, gradient or weight was not finite; policy, optimizer and generator
-        are as they were (P8), as they are after any other exception.
+    Raises: NonFiniteUpdateError: a number was not finite; the caller undoes all of it (P8).
     """
-    with _undone_on_failure(policy, optimizer, generator):
-        has_lag = any_rank(group, batch.has_lag)
-        estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
-        minibatches = Minibatches(policy, batch, settings, min_deviation, group)
-        for parameters in optimizer.param_groups:
-            parameters["lr"] = rates.learning_rate * parameters.get("rate", 1.0)
-        rows: list[Tensor] = []
-        norms: list[Tensor] = []
-        log_ratios: list[Tensor] = []
-        shares: list[float] = []
-        places: list[tuple[int, int]] = []
-        kl_stop = (
-            None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=has_lag, group=group)
-        )
-        stopped = False
-        targets = first = _epoch_targets(
-            estimator.estimate(), minibatches, batch.valid, settings, rates, group
-        )
-        epoch = 0
-        with _gradient_steps(
-            policy,
-            optimizer,
-            minibatches,
-            generator,
-            distribution,
-            settings,
-            rates,
-            extra_loss,
-            learner,
-            group,
-        ) as steps:
-            for epoch in range(settings.n_epochs):
-                if epoch > 0 and settings.recompute_advantages:
-                    targets = _epoch_targets(
-                        estimator.estimate(), minibatches, batch.valid, settings, rates, group
-                    )
-                for number, part in enumerate(
-                    minibatches.epoch(generator, targets.probabilities, targets.steps)
-                ):
-                    if on_minibatch is not None:
-                        on_minibatch(epoch, number)
-                    places.append((epoch, number))
-                    losses = steps.losses(part, targets.value_coef)
-                    rows.append(losses.row)
-                    shares.append(part.share)
-                    log_ratios.append(losses.log_ratio)
-                    if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio, part.share):
-                        stopped = True
-                        break
-                    norms.append(steps.step())
-                if stopped:
+    has_lag = any_rank(group, batch.has_lag)
+    estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
+    minibatches = Minibatches(policy, batch, settings, min_deviation, group)
+    for parameters in optimizer.param_groups:
+        parameters["lr"] = rates.learning_rate * parameters.get("rate", 1.0)
+    rows: list[Tensor] = []
+    norms: list[Tensor] = []
+    log_ratios: list[Tensor] = []
+    shares: list[float] = []
+    places: list[tuple[int, int]] = []
+    kl_stop = None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=has_lag, group=group)
+    stopped = False
+    targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates, group)
+    epoch = 0
+    with _gradient_steps(
+        policy,
+        optimizer,
+        minibatches,
+        generator,
+        distribution,
+        settings,
+        rates,
+        extra_loss,
+        learner,
+        group,
+    ) as steps:
+        for epoch in range(settings.n_epochs):
+            if epoch > 0 and settings.recompute_advantages:
+                targets = _epoch_targets(
+                    estimator.estimate(), minibatches, batch.valid, settings, rates, group
+                )
+            for number, part in enumerate(minibatches.epoch(generator, targets.probabilities, targets.steps)):
+                if on_minibatch is not None:
+                    on_minibatch(epoch, number)
+                places.append((epoch, number))
+                losses = steps.losses(part, targets.value_coef)
+                rows.append(losses.row)
+                shares.append(part.share)
+                log_ratios.append(losses.log_ratio)
+                if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio, part.share):
+                    stopped = True
                     break
-        table = torch.stack(rows)
-        if group.size > 1:
-            table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(
-                1
-            )
-            group.all_reduce(table)
-            # A minibatch that only fills an empty part has no meaning.
-            log_ratios = [
-                log_ratio if share > 0 else log_ratio[:0]
-                for log_ratio, share in zip(log_ratios, shares, strict=True)
-            ]
-        norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
-        log_ratio = torch.cat(log_ratios)
-        ratio = log_ratio.exp()
-        num_compared = float(log_ratio.numel())
-        kl = weighted_mean(group, float(approx_kl(log_ratio, ratio)), num_compared)
-        if not math.isfinite(kl):
-            # Clipping hides an infinite ratio from the loss: whose was it?
-            table = table + torch.stack(
-                [approx_kl(log_ratio, log_ratio.exp()) for log_ratio in log_ratios]
-            ).unsqueeze(1)
-        _check_finite(table, norm, list(policy.parameters()), places, group)
-        means = table.mean(0).tolist()
-        return UpdateReport(
-            policy_loss=means[0],
-            value_loss=means[1],
-            entropy=means[2],
-            loss=means[3],
-            approx_kl=kl,
-            clip_fraction=weighted_mean(group, float(clip_fraction(ratio, rates.clip_range)), num_compared),
-            grad_norm=float(norm.mean()),
-            explained_variance=_explained_variance(group, first.steps.values, first.steps.value_targets),
-            advantage_variance=variance(group, first.steps.advantages),
-            num_steps=minibatches.num_steps,
-            num_epochs=epoch + 1,
-            num_minibatches=len(norms),
-            stopped_by_kl=stopped,
-            details=first.details,
-        )
+                norms.append(steps.step())
+            if stopped:
+                break
+    table = torch.stack(rows)
+    if group.size > 1:
+        table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
+        group.all_reduce(table)
+        # A minibatch that only fills an empty part has no meaning.
+        log_ratios = [
+            log_ratio if share > 0 else log_ratio[:0]
+            for log_ratio, share in zip(log_ratios, shares, strict=True)
+        ]
+    norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
+    log_ratio = torch.cat(log_ratios)
+    ratio = log_ratio.exp()
+    num_compared = float(log_ratio.numel())
+    kl = weighted_mean(group, float(approx_kl(log_ratio, ratio)), num_compared)
+    if not math.isfinite(kl):
+        # Clipping hides an infinite ratio from the loss: whose was it?
+        table = table + torch.stack(
+            [approx_kl(log_ratio, log_ratio.exp()) for log_ratio in log_ratios]
+        ).unsqueeze(1)
+    _check_finite(table, norm, list(policy.parameters()), places, group)
+    means = table.mean(0).tolist()
+    return UpdateReport(
+        policy_loss=means[0],
+        value_loss=means[1],
+        entropy=means[2],
+        loss=means[3],
+        approx_kl=kl,
+        clip_fraction=weighted_mean(group, float(clip_fraction(ratio, rates.clip_range)), num_compared),
+        grad_norm=float(norm.mean()),
+        explained_variance=_explained_variance(group, first.steps.values, first.steps.value_targets),
+        advantage_variance=variance(group, first.steps.advantages),
+        num_steps=minibatches.num_steps,
+        num_epochs=epoch + 1,
+        num_minibatches=len(norms),
+        stopped_by_kl=stopped,
+        details=first.details,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,21 +276,6 @@ class KlStop:
         if not self._is_lag_known:
             self._limit, self._is_lag_known = self._limit + kl, True
         return kl > self._limit
-
-
-@contextlib.contextmanager
-def _undone_on_failure(policy: Policy, optimizer: Adam, generator: torch.Generator) -> Generator[None]:
-    """Undo all changes to the three if the block fails (P8)."""
-    weights = {name: tensor.detach().clone() for name, tensor in policy.state_dict().items()}
-    undo_optimizer = optimizer.undo_point()
-    random_state = generator.get_state()
-    try:
-        yield
-    except BaseException:
-        policy.load_state_dict(weights)
-        undo_optimizer()
-        generator.set_state(random_state)
-        raise
 
 
 def _check_finite(

@@ -1,6 +1,7 @@
 """Rounds of federated averaging as they change a trainer's state; between an update and its version."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -37,7 +38,9 @@ def average(state: TrainingState, averaging: Averaging, rounds: Sequence[int]) -
         _load_weights(state, result.weights)
         names = list(state.policies)
         for policy_id, policy_state in state.policies.items():
-            policy_state.algorithm.restore_optimizer(strip_prefix(result.optimizer, policy_id, names))
+            algorithm = policy_state.algorithm
+            optimizer = strip_prefix(result.optimizer, policy_id, names)
+            algorithm.load_state(replace(algorithm.state(), optimizer=optimizer))
             federated[policy_id].take_in(strip_prefix(result.common, policy_id, names))
             policy_state.statistics = federated[policy_id].common
             policy_state.apply_statistics()
@@ -62,7 +65,7 @@ def _share_of(state: TrainingState) -> Share:
             {policy_id: dict(policy_state.policy.named_parameters()) for policy_id, policy_state in policies}
         ),
         with_prefixes(
-            {policy_id: policy_state.algorithm.optimizer_tensors() for policy_id, policy_state in policies}
+            {policy_id: policy_state.algorithm.state().optimizer for policy_id, policy_state in policies}
         ),
         with_prefixes(
             {

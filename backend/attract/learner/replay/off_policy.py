@@ -1,6 +1,5 @@
 """The state between updates of an algorithm that learns from a replay buffer, and the order of one update."""
 
-import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,15 +15,19 @@ from attract.algorithm.returns import reward_divisor, scaled_rewards
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.adam import Adam
-from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
-from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns
-from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
+from attract.learner.algorithms.algorithm import AlgorithmState, ExtraLoss, Learnable, Progress, Report
+from attract.learner.algorithms.reward_scale import RETURNS, SeenReturns, SlotReturns
+from attract.learner.checkpoints.state_tensors import (
+    adam_tensors,
+    random_state_of,
+    restore_adam,
+    restore_random_state,
+    within,
+)
 from attract.learner.replay.buffer import ReplayBuffer, Transitions
 from attract.policy.observation_inputs import Preprocessed
 from attract.settings.off_policy import OffPolicySettings
 
-RETURNS = "return_statistics"
-"""The moments of discounted returns, by which rewards are scaled (rule P11)."""
 _SLOTS = f"{RETURNS}.slots."
 _ONLINE = "values.online."
 _TARGET = "values.target."
@@ -44,9 +47,7 @@ class ValueNetwork(Protocol):
         """The part of `learned` that the target network follows."""
         ...
 
-    def state_dict(self) -> dict[str, Any]:
-        """See `torch.nn.Module`."""
-        ...
+    def state_dict(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +126,9 @@ class OffPolicy(ABC):
         """What is left after the gradient steps; metrics of the policy, and those that all policies share."""
 
     def can_learn_from(self, batch: Batch) -> bool:
-        """See `Algorithm`."""
         return bool(batch.valid.any())
 
     def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
-        """See `Algorithm`.
-
-        Raises: RuntimeError: an extra loss or a bonus, which settings refuse.
-        """
         if extra_loss is not None or batch.reward_bonus is not None or batch.advantage_bonus is not None:
             raise RuntimeError("expected experience alone, got what a wrapper adds, which is not replayed")
         _check_finite(batch)
@@ -156,16 +152,10 @@ class OffPolicy(ABC):
         if self.buffer.num_steps >= max(1, settings.learning_starts):
             owed += settings.replay_ratio * num_steps
             paid = int(owed)
-            undo = self.undo_point()
-            try:
-                taken, learned = self._learn(paid, rate, divisor, progress.is_awaited)
-                metrics |= learned
-                written, shared = self._write_policy(progress)
-                metrics |= written
-                self._check_weights()
-            except BaseException:
-                undo()
-                raise
+            taken, learned = self._learn(paid, rate, divisor, progress.is_awaited)
+            written, shared = self._write_policy(progress)
+            metrics |= learned | written
+            self._check_weights()
         self._seen = _Seen(batch, returns, weights, owed - paid)
         metrics |= {
             "train/discounted_return": _mean_return(batch, weights.returns, divisor),
@@ -182,10 +172,7 @@ class OffPolicy(ABC):
         return Report(metrics, shared, metrics.get("train/entropy"))
 
     def commit(self) -> Mapping[str, RunningMoments]:
-        """See `Algorithm`: from here on the batch is in the buffer.
-
-        Raises: ConfigurationError: the buffer has no room for it.
-        """
+        """From here on the batch is in the buffer. Raises: ConfigurationError: it has no room for it."""
         if self._seen is None:
             return {}
         seen, self._seen = self._seen, None
@@ -197,8 +184,7 @@ class OffPolicy(ABC):
         self._slot_returns.take_over(seen.returns)
         return {RETURNS: seen.returns.moments}
 
-    def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`."""
+    def snapshot(self) -> Callable[[], None]:
         networks = [
             (network, {name: tensor.clone() for name, tensor in network.state_dict().items()})
             for network in (self._network, self._target)
@@ -215,50 +201,40 @@ class OffPolicy(ABC):
 
         return undo
 
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`."""
-        return adam_tensors(self.optimizer, self._network)
-
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """See `Algorithm`."""
-        restore_adam(self.optimizer, self._network, tensors)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """See `Algorithm`: values, the target network, and the returns of running episodes."""
+    def state(self) -> AlgorithmState:
         online = {n: t for n, t in self._network.state_dict().items() if not n.startswith("policy.")}
         own = {f"{_ONLINE}{name}": tensor for name, tensor in online.items()}
         own |= {f"{_TARGET}{name}": tensor for name, tensor in self._target.state_dict().items()}
         if RETURNS in self.moments:
             own |= {f"{_SLOTS}{name}": tensor for name, tensor in self._slot_returns.tensors().items()}
-        return own
+        return AlgorithmState(
+            tensors=own,
+            optimizer=adam_tensors(self.optimizer, self._network),
+            document={
+                "random_state": {"replay": random_state_of(self.generator)},
+                "owed_gradient_steps": self._owed,
+            },
+        )
 
-    def document(self) -> dict[str, Any]:
-        """See `Algorithm`."""
-        replay = base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
-        return {"random_state": {"replay": replay}, "owed_gradient_steps": self._owed}
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`; the buffer comes by `restore_experience`, or fills again."""
-        state = bytearray(base64.b64decode(document["random_state"]["replay"]))
-        self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
-        self._owed = float(document["owed_gradient_steps"])
+    def load_state(self, state: AlgorithmState) -> None:
+        # The buffer comes by `restore_experience`, or fills again.
+        restore_adam(self.optimizer, self._network, state.optimizer)
+        restore_random_state(self.generator, state.document["random_state"]["replay"])
+        self._owed = float(state.document["owed_gradient_steps"])
         own = self._network.state_dict()
-        self._network.load_state_dict({**own, **within(tensors, _ONLINE)})
-        self._target.load_state_dict(within(tensors, _TARGET))
-        if slots := within(tensors, _SLOTS):
+        self._network.load_state_dict({**own, **within(state.tensors, _ONLINE)})
+        self._target.load_state_dict(within(state.tensors, _TARGET))
+        if slots := within(state.tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
     @property
     def save_minutes(self) -> float | None:
-        """See `HasExperience`."""
         return self._common.save_buffer_minutes
 
     def experience(self) -> tuple[Mapping[str, Tensor], dict[str, Any]]:
-        """See `HasExperience`."""
         return self.buffer.rows()
 
     def restore_experience(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> int:
-        """See `HasExperience`."""
         self.buffer.restore(tensors, document)
         return self.buffer.num_steps
 

@@ -44,7 +44,7 @@ class Sac(OffPolicy):
         self._target_entropy = settings.target_entropy * size
 
     def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """See `OffPolicy`: critics, actor, temperature and the policy's value, each by its own weights."""
+        """Of critics, actor, temperature and the policy's value, each by its own weights."""
         network, following = self.network, minibatch.following
         taken = minibatch.actions.flatten(1).clamp(-1.0, 1.0)
         noise = torch.randn((2, *taken.shape), generator=self.generator).to(self._device)
@@ -76,5 +76,5 @@ class Sac(OffPolicy):
         return value.detach(), slope.masked_fill(is_outwards, 0.0)
 
     def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
-        """See `OffPolicy`: the policy is played as it was learned."""
+        """The policy is played as it was learned."""
         return {"train/entropy": float(self.network.entropy.detach())}, {}

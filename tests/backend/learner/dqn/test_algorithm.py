@@ -11,7 +11,7 @@ import torch
 
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
-from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.algorithms.algorithm import Learnable, Progress, undone_on_failure
 from attract.learner.dqn.algorithm import Dqn
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.learner import Awaited, Export, Exported, Published, Ready, Train, Warmup
@@ -225,7 +225,7 @@ def test_P8_what_is_not_finite_never_enters_the_buffer(batches: list[Batch], spo
         observation = batch.observation["obs"].clone()
         observation[tuple(where)] = torch.nan
         batch = replace(batch, observation={"obs": observation})
-    with pytest.raises(NonFiniteUpdateError, match=spoilt):
+    with pytest.raises(NonFiniteUpdateError, match=spoilt), undone_on_failure(algorithm):
         algorithm.update(batch, Progress())
     assert same(before, state_of(algorithm)) and algorithm.commit() == {}
     assert algorithm.buffer.num_steps == int(batches[0].valid.sum())
@@ -238,16 +238,16 @@ def test_P8_a_step_that_is_not_finite_undoes_the_whole_update(batches: list[Batc
     with torch.no_grad():
         algorithm.target.value_head.bias[0] = torch.inf
     before = state_of(algorithm)
-    with pytest.raises(NonFiniteUpdateError):
+    with pytest.raises(NonFiniteUpdateError), undone_on_failure(algorithm):
         algorithm.update(batches[2], Progress())
     assert same(before, state_of(algorithm))
 
 
-def test_P8_an_undo_point_undoes_an_update_of_one_policy_among_several(batches: list[Batch]):
+def test_P8_a_snapshot_undoes_an_update_of_one_policy_among_several(batches: list[Batch]):
     algorithm, _ = create("scout")
     take(algorithm, batches[0])
     take(algorithm, batches[1])
-    before, undo = state_of(algorithm), algorithm.undo_point()
+    before, undo = state_of(algorithm), algorithm.snapshot()
     algorithm.update(batches[2], Progress())
     assert not same(before, state_of(algorithm))
     undo()
@@ -292,7 +292,7 @@ def test_D2_what_it_keeps_comes_back_bit_for_bit(batches: list[Batch]):
     take(one, batches[1])
     other, copied = create(seed=9, replay_ratio=0.33)
     restore(one, policy, other, copied)
-    assert same(state_of(one), state_of(other)) and one.document() == other.document()
+    assert same(state_of(one), state_of(other)) and one.state().document == other.state().document
     # The buffer is not kept; with the same steps in it both go on alike.
     assert other.buffer.num_steps == 0
     other.buffer.add(batches[0])

@@ -1,20 +1,19 @@
 """Random network distillation around an algorithm that learns nothing but notes what it is told."""
 
+import copy
 from pathlib import Path
 
 import pytest
 import torch
 
 from attract.experience.batch import Batch, load_batch
-from attract.learner.algorithms.algorithm import Learnable, Progress, Report
+from attract.learner.algorithms.algorithm import AlgorithmState, Learnable, Progress, Report
 from attract.learner.exploration.rnd import WithRnd
-from attract.learner.policies.policy_state import PolicyState
-from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.rnd import RndSettings
 from attract.settings.run import PolicySettings, RunSettings
-from learner_world import SignsFleet, describe_signs
+from learner_world import SignsFleet, SolePolicy, describe_signs
 
 HEADS = ("own", "shared")
 
@@ -37,17 +36,14 @@ class Noted:
     def commit(self):
         return {}
 
-    def undo_point(self):
+    def snapshot(self):
         return lambda: None
 
-    def tensors(self):
-        return {"return_statistics.inner": torch.ones(1)}
+    def state(self) -> AlgorithmState:
+        return AlgorithmState({"return_statistics.inner": torch.ones(1)}, {}, {"inner": 1})
 
-    def document(self):
-        return {"inner": 1}
-
-    def restore(self, tensors, document) -> None:
-        self.restored.append(set(tensors) | set(document))
+    def load_state(self, state: AlgorithmState) -> None:
+        self.restored.append(set(state.tensors) | set(state.document))
 
 
 @pytest.fixture
@@ -94,7 +90,7 @@ def test_P8_the_unseen_pays_the_same_until_an_update_counts(batch: Batch, head: 
 @pytest.mark.parametrize("head", HEADS)
 def test_P8_of_what_was_undone_nothing_pays_less(batch: Batch, head: str):
     wrapped, one = around(Noted(), value_head=head), batch.at_version(0)
-    undo = wrapped.undo_point()
+    undo = wrapped.snapshot()
     first = wrapped.update(one, Progress()).metrics
     undo()
     wrapped.commit()
@@ -108,7 +104,7 @@ def test_D2_it_goes_into_a_checkpoint_beside_the_inner_one_and_comes_back(batch:
     for _ in range(2):
         one.update(batch.at_version(0), Progress())
         one.commit()
-    two.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
+    two.load_state(copy.deepcopy(one.state()))
     assert inner.restored[0] >= {"return_statistics.inner", "inner"}
     for wrapped in (one, two):
         wrapped.update(batch.at_version(0), Progress())
@@ -119,26 +115,24 @@ def test_D2_it_goes_into_a_checkpoint_beside_the_inner_one_and_comes_back(batch:
 
 @pytest.mark.parametrize("before", ["none", "shared"])
 def test_a_run_that_explored_otherwise_until_now_begins_to_explore(batch: Batch, before: str):
-    tensors, document = {}, {}
+    state = AlgorithmState({}, {}, {})
     if before == "shared":
         other = around(Noted(), value_head="shared")
         other.update(batch.at_version(0), Progress())
         other.commit()
-        tensors, document = other.tensors(), other.document()
+        state = other.state()
     wrapped = around(Noted(), value_head="own")
-    wrapped.restore(tensors, document)
+    wrapped.load_state(state)
     metrics = wrapped.update(batch.at_version(0), Progress()).metrics
     assert metrics["train/exploration_bonus"] > 0
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_around_ppo_what_is_seen_again_pays_less(batch: Batch, head: str):
-    game = describe_signs()
     ppo = {"learning_rate": 1e-3, "entropy_coef": 0.0, "target_kl": None}
     settings = {"ppo": ppo, "exploration": "rnd", "rnd": {"value_head": head}}
     choice = choose_algorithm(RunSettings.from_mapping(settings))
-    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
-    updater = PolicyUpdater(state, build_distribution(game), 2)
+    updater = SolePolicy(choice)
     bonuses = []
     for version in range(20):
         bonuses.append(updater.update(batch, Progress(version)).metrics["train/exploration_bonus"])

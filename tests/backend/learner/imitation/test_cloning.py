@@ -12,13 +12,12 @@ from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.policies.policy_state import PolicyState
-from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.cloning import CloningSettings
 from attract.settings.run import PolicySettings, RunSettings
 from demonstrated_signs import demonstrated_signs
-from learner_world import SignsFleet, describe_signs
+from learner_world import SignsFleet, SolePolicy, describe_signs
 
 
 class Asked:
@@ -87,14 +86,12 @@ def test_an_extra_loss_from_outside_is_added_too(batch: Batch):
 
 
 def test_around_ppo_what_was_demonstrated_is_learned_where_rewards_say_nothing(batch: Batch):
-    game = describe_signs()
     ppo = {"learning_rate": 1e-2, "target_kl": None, "entropy_coef": 0.0, "minibatch_steps": 32}
     likelihoods: dict[str, list[float]] = {}
     for name, coef in (("with", 1.0), ("without", 0.0)):
         settings = RunSettings.from_mapping({"ppo": ppo, "cloning": {"coef": coef}})
         choice = choose_algorithm(settings, demonstrations={None: demonstrated_signs()})
-        state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
-        updater = PolicyUpdater(state, build_distribution(game), 2)
+        updater = SolePolicy(choice)
         for version in range(15):
             metrics = updater.update(batch, Progress(version)).metrics
             likelihoods.setdefault(name, []).append(metrics.get("train/cloning_loss", float("nan")))
@@ -111,5 +108,6 @@ def test_D2_a_checkpoint_is_the_inner_algorithms_alone():
         PolicyState.create(game, PolicySettings(hidden_sizes=(4,)), choice, 3, torch.device("cpu"))
         for choice in (plain, cloning)
     ]
-    assert states[0].tensors().keys() == states[1].tensors().keys()
-    assert states[0].document() == states[1].document()
+    plain_state, cloning_state = (state.state() for state in states)
+    assert plain_state.tensors.keys() == cloning_state.tensors.keys()
+    assert plain_state.document == cloning_state.document

@@ -30,9 +30,10 @@ def seen(value: float, count: int) -> RunningMoments:
 
 def checkpoint(state: PolicyState) -> Checkpoint:
     """What a checkpoint would hold of it."""
-    tensors = {name: tensor.detach().clone() for name, tensor in state.tensors().items()}
-    optimizer = {name: tensor.clone() for name, tensor in state.algorithm.optimizer_tensors().items()}
-    return Checkpoint(Path("checkpoints/1"), 1, tensors, optimizer, state.document())
+    own = state.state()
+    tensors = {name: tensor.detach().clone() for name, tensor in own.tensors.items()}
+    optimizer = {name: tensor.clone() for name, tensor in own.optimizer.items()}
+    return Checkpoint(Path("checkpoints/1"), 1, tensors, optimizer, dict(own.document))
 
 
 def weights(state: PolicyState) -> dict[str, torch.Tensor]:
@@ -135,10 +136,10 @@ def test_D2_restoring_takes_the_optimizer_and_the_tolerance_and_adopting_does_no
     other = create(seed=9)
     other.adopt(saved)
     assert are_equal(weights(state), weights(other))
-    assert (other.tolerance, other.algorithm.optimizer_tensors()) == (Tolerance(), {})
+    assert (other.tolerance, other.algorithm.state().optimizer) == (Tolerance(), {})
     other.restore(saved)
     assert other.tolerance == Tolerance(12, 3.25e-7)
-    assert are_equal(state.algorithm.optimizer_tensors(), other.algorithm.optimizer_tensors())
+    assert are_equal(state.algorithm.state().optimizer, other.algorithm.state().optimizer)
     step(state)
     step(other)
     assert are_equal(weights(state), weights(other))
@@ -149,14 +150,14 @@ def test_P8_undoing_brings_back_weights_and_optimizer_as_they_were() -> None:
     step(state)
     before, optimizer = (
         weights(state),
-        {name: tensor.clone() for name, tensor in state.algorithm.optimizer_tensors().items()},
+        {name: tensor.clone() for name, tensor in state.algorithm.state().optimizer.items()},
     )
-    undo = state.undo_point()
+    undo = state.algorithm.snapshot()
     step(state)
     assert not are_equal(before, weights(state))
     undo()
     assert are_equal(before, weights(state))
-    assert are_equal(optimizer, state.algorithm.optimizer_tensors())
+    assert are_equal(optimizer, state.algorithm.state().optimizer)
 
 
 def test_a_checkpoint_whose_statistics_are_missing_is_refused() -> None:

@@ -62,7 +62,7 @@ def trained_state(seed: int) -> TrainingState:
 def share_of(state: TrainingState) -> Share:
     assert sole(state).federated is not None
     weights = {name: parameter.detach().clone() for name, parameter in sole(state).policy.named_parameters()}
-    optimizer = {name: tensor.clone() for name, tensor in sole(state).algorithm.optimizer_tensors().items()}
+    optimizer = {name: tensor.clone() for name, tensor in sole(state).algorithm.state().optimizer.items()}
     return Share(weights, optimizer, sole(state).federated.own, sole(state).federated.common)
 
 
@@ -77,7 +77,7 @@ def test_a_round_leaves_both_trainers_with_the_same_state():
     mean = (shares[0].weights[name] + shares[1].weights[name]) / 2
     assert torch.allclose(dict(sole(states[0]).policy.named_parameters())[name], mean)
     assert sole(states[0]).statistics["obs"].count == 20
-    left, right = (sole(state).algorithm.optimizer_tensors() for state in states)
+    left, right = (sole(state).algorithm.state().optimizer for state in states)
     assert all(torch.equal(left[key], right[key]) for key in left)
 
 
@@ -93,13 +93,12 @@ def test_rounds_are_done_in_order_and_none_when_none_is_due():
 
 def test_to_begin_together_is_to_take_over_the_weights_alone():
     state, first = trained_state(1), trained_state(2)
-    before = {name: tensor.clone() for name, tensor in sole(state).algorithm.optimizer_tensors().items()}
+    before = {name: tensor.clone() for name, tensor in sole(state).algorithm.state().optimizer.items()}
     join(state, WithOther(share_of(first)))
     for name, parameter in sole(first).policy.named_parameters():
         assert torch.equal(dict(sole(state).policy.named_parameters())[name], parameter)
     assert all(
-        torch.equal(tensor, before[name])
-        for name, tensor in sole(state).algorithm.optimizer_tensors().items()
+        torch.equal(tensor, before[name]) for name, tensor in sole(state).algorithm.state().optimizer.items()
     )
     assert sole(state).statistics["obs"].count == 10
 
@@ -170,7 +169,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
         alone = {}
         for name, policy in state.policies.items():
             weights = {key: tensor.detach().clone() for key, tensor in policy.policy.named_parameters()}
-            optimizer = {key: tensor.clone() for key, tensor in policy.algorithm.optimizer_tensors().items()}
+            optimizer = {key: tensor.clone() for key, tensor in policy.algorithm.state().optimizer.items()}
             assert policy.federated is not None
             alone[name] = Share(weights, optimizer, policy.federated.own, policy.federated.common)
         return alone
@@ -187,7 +186,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
     for name, policy in first.policies.items():
         for key, parameter in policy.policy.named_parameters():
             assert torch.equal(parameter, expected[name].weights[key])
-        for key, tensor in policy.algorithm.optimizer_tensors().items():
+        for key, tensor in policy.algorithm.state().optimizer.items():
             assert torch.equal(tensor, expected[name].optimizer[key])
         assert policy.statistics["obs"].count == 20
     means = [policy.statistics["obs"].mean[0].item() for policy in first.policies.values()]

@@ -1,5 +1,6 @@
 """PPO behind the seam: what wrappers hand it is learned from, and what it keeps comes back."""
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import torch
 
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
-from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.algorithms.algorithm import Learnable, Progress, undone_on_failure
 from attract.learner.ppo import algorithm as ppo_algorithm
 from attract.learner.ppo.algorithm import RETURNS, Ppo
 from attract.learner.ppo.reward_history import MAX_FROZEN_STEPS, RewardHistory
@@ -67,7 +68,10 @@ def test_P14_what_one_agent_wins_and_another_loses_has_a_lambda_of_its_own(batch
         algorithm.commit()
         algorithm.update(duel, Progress())
         algorithm.commit()
-    assert [algorithm.document()["rewards"]["is_zero_sum"] for algorithm in (once, never)] == [False, True]
+    assert [algorithm.state().document["rewards"]["is_zero_sum"] for algorithm in (once, never)] == [
+        False,
+        True,
+    ]
 
 
 def test_P14_a_quiet_batch_counts_in_full_where_one_agent_wins_what_another_loses(batch: Batch):
@@ -148,33 +152,38 @@ def test_D2_its_state_goes_into_a_checkpoint_and_comes_back_bit_for_bit(batch: B
     other, copied = create()
     copied.load_state_dict(policy.state_dict())
     other.moments = one.moments
-    other.restore_optimizer({name: tensor.clone() for name, tensor in one.optimizer_tensors().items()})
-    other.restore({**one.tensors(), "unknown": torch.zeros(1)}, {**one.document(), "unknown": 1})
+    state = copy.deepcopy(one.state())
+    others = replace(
+        state,
+        tensors={**state.tensors, "unknown": torch.zeros(1)},
+        document={**state.document, "unknown": 1},
+    )
+    other.load_state(others)
     for algorithm in (one, other):
         algorithm.update(quiet, Progress(1))
     for name, tensor in policy.state_dict().items():
         assert torch.equal(tensor, copied.state_dict()[name]), name
 
 
-def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: Batch):
+def test_P8_a_snapshot_brings_back_optimizer_and_random_state(batch: Batch):
     algorithm, _ = create()
     algorithm.update(batch, Progress())
-    undo = algorithm.undo_point()
-    before = {name: tensor.clone() for name, tensor in algorithm.optimizer_tensors().items()}
+    undo = algorithm.snapshot()
+    before = {name: tensor.clone() for name, tensor in algorithm.state().optimizer.items()}
     state = algorithm.generator.get_state()
     algorithm.update(batch, Progress(1))
     undo()
     assert torch.equal(algorithm.generator.get_state(), state)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in algorithm.optimizer_tensors().items())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in algorithm.state().optimizer.items())
 
 
 def test_P8_of_what_was_undone_nothing_is_committed(batch: Batch):
     algorithm, _ = create()
-    undo = algorithm.undo_point()
+    undo = algorithm.snapshot()
     algorithm.update(batch, Progress())
     undo()
     assert algorithm.commit() == {}
-    assert algorithm.document() == create()[0].document()
+    assert algorithm.state().document == create()[0].state().document
 
 
 def test_P1_advantages_of_a_quiet_batch_count_for_as_little_as_they_are_smaller(batch: Batch):
@@ -259,18 +268,19 @@ def test_P12_what_was_found_is_not_forgotten_and_a_policy_not_held_for_ever(
     assert moved(unfound(batch), algorithm, policy) == BOTH
     waiting, policy = create(**no_entropy)
     known = RewardHistory(1.0, 1.0, has_terminated=False, num_steps=MAX_FROZEN_STEPS)
-    waiting.restore({}, {**waiting.document(), "rewards": known.to_document()})
+    state = waiting.state()
+    waiting.load_state(replace(state, document={**state.document, "rewards": known.to_document()}))
     assert moved(unfound(batch), waiting, policy) == BOTH
 
 
 def test_P8_P12_an_update_that_is_dropped_has_found_nothing(batch: Batch):
     algorithm, _ = create()
     rewards = batch.reward.clone().index_fill(0, torch.tensor([3]), float("inf"))
-    with pytest.raises(NonFiniteUpdateError):
+    with pytest.raises(NonFiniteUpdateError), undone_on_failure(algorithm):
         algorithm.update(replace(batch, reward=rewards), Progress())
     algorithm.update(unfound(batch), Progress())
     algorithm.commit()
-    assert algorithm.document()["rewards"] == RewardHistory.of(unfound(batch)).to_document()
+    assert algorithm.state().document["rewards"] == RewardHistory.of(unfound(batch)).to_document()
 
 
 def test_P12_the_spread_of_numbers_does_not_grow_while_nothing_was_found(batch: Batch):
@@ -321,7 +331,7 @@ def test_P8_a_device_without_room_for_half_a_minibatch_leaves_the_policy_as_it_w
     algorithm, policy = create(learner="autograd", minibatch_steps=64)
     before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
     failed = has_room_for(policy, 31)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(torch.OutOfMemoryError), undone_on_failure(algorithm):
         algorithm.update(batch, Progress())
     assert failed == [64, 32]
     assert all(torch.equal(tensor, before[name]) for name, tensor in policy.state_dict().items())

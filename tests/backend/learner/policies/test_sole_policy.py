@@ -9,13 +9,10 @@ import torch
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import Progress
-from attract.learner.policies.policy_state import PolicyState
-from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.ppo.algorithm import UNREWARDED_ENTROPY_COEF
 from attract.learner.registry import choose_algorithm
-from attract.policy.network import build_distribution
-from attract.settings.run import PolicySettings, RunSettings
-from learner_world import SignsFleet, describe_signs
+from attract.settings.run import RunSettings
+from learner_world import SignsFleet, SolePolicy
 
 PPO = {"learning_rate": 1e-3, "clip_range": 0.2, "entropy_coef": 0.0, "target_kl": None}
 
@@ -27,13 +24,11 @@ def batch(tmp_path: Path):
     fleet.close()
 
 
-def trainer_for(**ppo: object) -> PolicyUpdater:
-    choice, game = choose_algorithm(RunSettings.from_mapping({"ppo": PPO | ppo})), describe_signs()
-    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
-    return PolicyUpdater(state, build_distribution(game), 2)
+def trainer_for(**ppo: object) -> SolePolicy:
+    return SolePolicy(choose_algorithm(RunSettings.from_mapping({"ppo": PPO | ppo})))
 
 
-def weights(trainer: PolicyUpdater) -> dict[str, torch.Tensor]:
+def weights(trainer: SolePolicy) -> dict[str, torch.Tensor]:
     return {name: tensor.clone() for name, tensor in trainer.state.policy.state_dict().items()}
 
 
