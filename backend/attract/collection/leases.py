@@ -60,7 +60,6 @@ class Recordings:
 class Lease:
     """One open order; belongs to one worker, whose slots are a contiguous range."""
 
-    lease_id: int
     worker_id: int
     purpose: Purpose
     version: int
@@ -70,12 +69,14 @@ class Lease:
     num_segments: int
     """Segments per slot; 0 for `evaluate`."""
     local: bool
-    last_seen_at: float
+    lease_id: int = 0
+    """0 until it is issued."""
+    last_seen_at: float = 0.0
     """When its steps last grew, a block of it was accepted, or it came to the front of its worker's queue.
 
     Reported steps can only shorten the deadline of a lease with blocks: see `LeaseBook.deadline`.
     """
-    most_steps: int = 0
+    most_steps: int = 1 << 53
     """Steps of each slot that it asks for; `evaluate`: those its episodes may have one after another."""
     steps: int = 0
     """Most that its worker has reported; never more than `most_steps`."""
@@ -171,52 +172,13 @@ class LeaseBook:
     def __len__(self) -> int:
         return len(self._open)
 
-    def issue(
-        self,
-        *,
-        worker_id: int,
-        purpose: Purpose,
-        version: int,
-        first_slot: int,
-        num_slots: int,
-        num_segments: int,
-        local: bool,
-        now: float,
-        most_steps: int = 1 << 53,
-        sends_blocks: bool = True,
-        may_load: bool = False,
-        is_awaited: bool = True,
-        own_seconds: float = 0.0,
-        episodes: tuple[int, ...] = (),
-        lesson: Lesson | None = None,
-        replays: tuple[ReplayOrder, ...] = (),
-        record: Recording = "none",
-    ) -> Lease:
-        """A new open lease with an id no lease had before."""
-        lease = Lease(
-            lease_id=self._next_id,
-            worker_id=worker_id,
-            purpose=purpose,
-            version=version,
-            first_slot=first_slot,
-            num_slots=num_slots,
-            num_segments=num_segments,
-            local=local,
-            last_seen_at=now,
-            most_steps=most_steps,
-            sends_blocks=sends_blocks,
-            may_load=may_load,
-            is_awaited=is_awaited,
-            own_seconds=own_seconds,
-            episodes=episodes,
-            lesson=lesson or Lesson(),
-            replays=replays,
-            record=record,
-            issued_at=now,
-        )
+    def issue(self, lease: Lease, now: float) -> Lease:
+        """Open a lease under an id that no lease had before."""
+        lease.lease_id = self._next_id
+        lease.issued_at = lease.last_seen_at = now
         self._next_id += 1
         self._open[lease.lease_id] = lease
-        if purpose == "train" and is_awaited:
+        if lease.purpose == "train" and lease.is_awaited:
             self._training[lease.lease_id] = lease
         return lease
 

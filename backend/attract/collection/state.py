@@ -162,7 +162,7 @@ class CollectionState:
         agents = described.description.num_agents
         slots = len(worker.instance_ids) * agents
         longest = described.config.longest_episode
-        lease = self.book.issue(
+        new = Lease(
             worker_id=worker.worker_id,
             purpose=purpose,
             version=worker.sent_version or 0,
@@ -170,7 +170,6 @@ class CollectionState:
             num_slots=0 if replays else slots,
             num_segments=num_segments,
             local=worker.tier == "local",
-            now=now,
             most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
             may_load=not worker.has_played and not self.conduct.of(worker.identity).stalls,
@@ -181,6 +180,7 @@ class CollectionState:
             replays=replays,
             record=self._recording(worker, purpose, evaluation),
         )
+        lease = self.book.issue(new, now)
         described.acceptance.reserve(lease)
         if purpose == "train":
             # The clock of its speed begins with what it is asked to play, not with the first block of that.

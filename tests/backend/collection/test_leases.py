@@ -8,16 +8,10 @@ from driven_core import DrivenCore, small_config
 
 
 def issued(book: LeaseBook, now: float = 0.0) -> Lease:
-    return book.issue(
-        worker_id=0,
-        purpose="train",
-        version=0,
-        first_slot=0,
-        num_slots=3,
-        num_segments=2,
-        local=True,
-        now=now,
+    lease = Lease(
+        worker_id=0, purpose="train", version=0, first_slot=0, num_slots=3, num_segments=2, local=True
     )
+    return book.issue(lease, now)
 
 
 def test_C1_ids_rise_and_a_spent_lease_is_told_from_an_unknown_one() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from attract.collection.fleet import Host, Worker
-from attract.collection.leases import LeaseBook
+from attract.collection.leases import Lease, LeaseBook
 from attract.collection.pipelining import (
     AsyncSchedule,
     CollectionStatus,
@@ -20,18 +20,8 @@ def worker(worker_id: int, version: int | None = 0, num_leases: int = 0) -> Work
     made = Worker("k", Host("h", 0), worker_id, "local", worker_id, 0.0, worker_id=worker_id)
     made.sent_version = version
     for _ in range(num_leases):
-        made.leases.append(
-            book.issue(
-                worker_id=worker_id,
-                purpose="train",
-                version=0,
-                first_slot=0,
-                num_slots=1,
-                num_segments=1,
-                local=True,
-                now=0.0,
-            )
-        )
+        lease = Lease(worker_id, "train", version=0, first_slot=0, num_slots=1, num_segments=1, local=True)
+        made.leases.append(book.issue(lease, 0.0))
     return made
 
 
