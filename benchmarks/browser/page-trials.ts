@@ -3,10 +3,9 @@
 /// <reference lib="dom" />
 import { Agent, type PolicyDocument } from "@attract/play";
 import type { Action, GameDefinition } from "attract/contract";
-import { drawActions } from "attract/cost";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
-import { RandomPlayer } from "attract/random-play";
+import { drawActions, RandomPlayer } from "attract/random-play";
 import { PageFrame } from "../../web/worker/src/page/page-frame.ts";
 import { PageFrames, type PageFramesOptions } from "../../web/worker/src/page/page-frames.ts";
 

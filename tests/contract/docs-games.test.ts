@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import * as esbuild from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkGame } from "../../web/sdk/src/check.ts";
+import { checkGame } from "../../web/check/src/check.ts";
 import type { GameDefinition } from "../../web/sdk/src/contract.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -2,10 +2,10 @@
 
 import type { RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
-import { listeningContext } from "attract/draw-check";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { numActionComponents, numChoices } from "attract/spaces";
+import { listeningContext } from "../check/src/draw-check.ts";
 import { EpisodeScript } from "../worker/src/episode/episode-script.ts";
 import { type ActionNumbers, packActions, unpackActions } from "../worker/src/episode/packed-actions.ts";
 import { SeenHash } from "../worker/src/episode/seen-hash.ts";

@@ -1,4 +1,4 @@
-"""Names of the players of a playtest: those that `web/worker/src/playtest/players.ts` knows."""
+"""Names of the players of a playtest: those that `web/playtest/src/players.ts` knows."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -63,7 +63,7 @@ class GameFinding(FiniteModel):
     """One thing that a check found out about a game."""
 
     id: Name
-    """Stable: tools may rely on it. `web/sdk/src/check-finding.ts` lists them."""
+    """Stable: tools may rely on it. `web/check/src/check-finding.ts` lists them."""
     severity: Literal["error", "warning"]
     text: Text
     fix: Text

@@ -5,9 +5,8 @@ import duel from "../../../benchmarks/suite/duel.ts";
 import jumper from "../../../benchmarks/suite/jumper.ts";
 import { scaled } from "../../../benchmarks/suite/scaled.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
-import { drawActions } from "../../../web/sdk/src/cost.ts";
 import { createInstance } from "../../../web/sdk/src/group-instance.ts";
-import { RandomPlayer } from "../../../web/sdk/src/random-play.ts";
+import { drawActions, RandomPlayer } from "../../../web/sdk/src/random-play.ts";
 import { countingGame } from "../../web/sdk/counting-game.ts";
 
 const coins = countingGame({

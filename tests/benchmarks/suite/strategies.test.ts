@@ -7,13 +7,12 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type SimpleStrategy, strategies } from "../../../benchmarks/suite/strategies.ts";
-import { checkGame } from "../../../web/sdk/src/check.ts";
+import { checkGame } from "../../../web/check/src/check.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
-import { drawActions } from "../../../web/sdk/src/cost.ts";
 import { createInstance } from "../../../web/sdk/src/group-instance.ts";
 import type { Instance } from "../../../web/sdk/src/instance.ts";
 import { createSequentialRandom } from "../../../web/sdk/src/random.ts";
-import { RandomPlayer } from "../../../web/sdk/src/random-play.ts";
+import { drawActions, RandomPlayer } from "../../../web/sdk/src/random-play.ts";
 
 const EPISODES = 200;
 const SEED = 12;

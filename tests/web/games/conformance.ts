@@ -1,7 +1,7 @@
 /** What every bundled game must pass; each game's own test calls `describeConformance`. */
 
 import { describe, expect, test } from "vitest";
-import { checkGame } from "../../../web/sdk/src/check.ts";
+import { checkGame } from "../../../web/check/src/check.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 
 /** Runs the conformance kit over `definition` with no finding allowed but the `warnings` a game is meant to have. */

@@ -1,7 +1,7 @@
 /** The rewards that a game declares: what it gives beside them is its own error, while it is played and checked. */
 
 import { expect, test } from "vitest";
-import { checkGame } from "../../../web/sdk/src/check.ts";
+import { checkGame } from "../../../web/check/src/check.ts";
 import { createInstance } from "../../../web/sdk/src/group-instance.ts";
 import { countingGame } from "./counting-game.ts";
 

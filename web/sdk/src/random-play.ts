@@ -1,6 +1,7 @@
 /** Random play of any action space: what conformance checks and previews drive games with. */
 
 import type { Action } from "./contract.ts";
+import type { Instance } from "./instance.ts";
 import { createSequentialRandom, type GameRandom, type SequentialRandom, STREAM } from "./random.ts";
 import { type ActionSpace, isScalarAction, leafLimits, numActionComponents, numChoices } from "./spaces.ts";
 
@@ -50,4 +51,13 @@ function pick(random: GameRandom, mask: Uint8Array, offset: number, n: number): 
   let left = random.int(allowed);
   for (let i = 0; i < n; i++) if (mask[offset + i] === 1 && left-- === 0) return i;
   return 0;
+}
+
+const NO_MASK = new Uint8Array(0);
+
+/** One action per agent, in the form `step` takes; the mask of an agent that does not play means nothing. */
+export function drawActions(instance: Instance, player: RandomPlayer): Action | ArrayLike<Action> {
+  return instance.numAgents === 1
+    ? player.act(instance.masks[0])
+    : instance.masks.map((mask, agent) => player.act(instance.active[agent] === 1 ? mask : NO_MASK));
 }

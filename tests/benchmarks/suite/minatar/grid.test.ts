@@ -5,7 +5,7 @@ import asterix from "../../../../benchmarks/suite/minatar/asterix.ts";
 import breakout from "../../../../benchmarks/suite/minatar/breakout.ts";
 import { FIRE, LEFT, RIGHT, StickyActions } from "../../../../benchmarks/suite/minatar/grid.ts";
 import spaceInvaders from "../../../../benchmarks/suite/minatar/space-invaders.ts";
-import { checkGame } from "../../../../web/sdk/src/check.ts";
+import { checkGame } from "../../../../web/check/src/check.ts";
 import type { GameDefinition } from "../../../../web/sdk/src/index.ts";
 import { drawing } from "./given-draws.ts";
 

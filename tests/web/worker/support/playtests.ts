@@ -2,18 +2,18 @@
 
 import type { PlaytestGame } from "@attract/schema";
 import { EpisodeTape } from "@attract/worker/episode/episode-tape";
-import { EpisodeAlarms } from "@attract/worker/playtest/alarms";
-import { GameCopies } from "@attract/worker/playtest/game-copies";
-import { InfoWatch } from "@attract/worker/playtest/info-watch";
-import type { EpisodeTable } from "@attract/worker/playtest/play-episode";
-import type { Player } from "@attract/worker/playtest/player";
-import { PlayerActions } from "@attract/worker/playtest/player-actions";
-import { ThreadErrors } from "@attract/worker/playtest/thread-errors";
 import type { GameDefinition, GameOptions, StartContext } from "attract/contract";
 import { defineGame } from "attract/define-game";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { box, discrete } from "attract/spaces";
+import { EpisodeAlarms } from "../../../../web/playtest/src/alarms.ts";
+import { GameCopies } from "../../../../web/playtest/src/game-copies.ts";
+import { InfoWatch } from "../../../../web/playtest/src/info-watch.ts";
+import type { EpisodeTable } from "../../../../web/playtest/src/play-episode.ts";
+import type { Player } from "../../../../web/playtest/src/player.ts";
+import { PlayerActions } from "../../../../web/playtest/src/player-actions.ts";
+import { ThreadErrors } from "../../../../web/playtest/src/thread-errors.ts";
 
 /** What `update` is given besides: the tick, from 1, and the action. */
 export type Extra = (tick: number, action: number) => Record<string, unknown> | undefined;

@@ -1,8 +1,8 @@
 /** Entry of the thread in a sandbox: its frame says what it is for, and the first thing through its port is the game. */
 
+import { serveCheck } from "../../../playtest/src/checks.ts";
 import { serveRollout } from "../rollout/rollout.ts";
 import { serveStage } from "../stage/stage.ts";
-import { serveCheck } from "./check.ts";
 import type { GameModule } from "./game-module.ts";
 import type { ThreadRole } from "./game-thread.ts";
 

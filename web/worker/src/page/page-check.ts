@@ -1,14 +1,20 @@
 /** The conformance kit for games that live in a page: whether they can be played, learned, and played again. */
 
-import type { CheckOptions, GameReport, PlayMeasurements } from "attract/check";
-import { Deadline, type Finding, type Report } from "attract/check-finding";
 import type { GameDefinition } from "attract/contract";
 import { describe, type GameDescription } from "attract/description";
-import { firstDifference, type Play, playing, type Row, replaying } from "attract/determinism-check";
 import { GameError } from "attract/errors";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
-import { type Pause, playingAtRandom } from "attract/play-check";
+import type { CheckOptions, GameReport, PlayMeasurements } from "../../../check/src/check.ts";
+import { Deadline, type Finding, type Report } from "../../../check/src/check-finding.ts";
+import {
+  firstDifference,
+  type Play,
+  playing,
+  type Row,
+  replaying,
+} from "../../../check/src/determinism-check.ts";
+import { type Pause, playingAtRandom } from "../../../check/src/play-check.ts";
 import { restartText } from "./page-frame.ts";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 

@@ -2,14 +2,13 @@
 
 import type { GameDescription, RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
-import { drawActions } from "attract/cost";
 import { ticksPerStep } from "attract/define-game";
 import { describe } from "attract/description";
 import type { Instance } from "attract/instance";
 import { createKeyboard, type Keyboard } from "attract/page/keyboard";
 import { beside, type Choice, type Controller, createPlayer, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
-import { RandomPlayer } from "attract/random-play";
+import { drawActions, RandomPlayer } from "attract/random-play";
 import { EpisodePlayer } from "../episode/episode-player.ts";
 import { EpisodeScript } from "../episode/episode-script.ts";
 import { EpisodeTape } from "../episode/episode-tape.ts";

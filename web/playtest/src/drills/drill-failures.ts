@@ -1,0 +1,99 @@
+/** Errors of a game that a drill plays: alarms of the game like those of the crowd, each with the episode that shows it. */
+
+import type { EpisodeError, Seed } from "@attract/schema";
+import type { Action, GameDefinition } from "attract/contract";
+import type { Instance } from "attract/instance";
+import { leafLimits, numActionComponents, numChoices } from "attract/spaces";
+import { EpisodeTape } from "../../../worker/src/episode/episode-tape.ts";
+import { episodeError, NOWHERE, reportOf } from "../../../worker/src/game/failures.ts";
+import { isLate } from "../../../worker/src/page/page-frame.ts";
+import { EpisodeAlarms } from "../alarms.ts";
+import type { Drilled } from "./drill-options.ts";
+
+/** More of one drill say nothing new. */
+const MAX_FAILURES = 3;
+
+/** An action, or one for each agent. */
+export type Move = Action | ArrayLike<Action>;
+
+/** Owned by one drill. */
+export class DrillFailures {
+  readonly #alarms = new EpisodeAlarms();
+  readonly #recorded: Drilled["recorded"] = [];
+
+  /** What a drill found, and the errors that it met. */
+  addTo(drilled: Drilled): Drilled {
+    return {
+      ...drilled,
+      alarms: [...drilled.alarms, ...this.#alarms.all],
+      recorded: [...drilled.recorded, ...this.#recorded],
+    };
+  }
+
+  /** Takes in what a copy threw while `tape` recorded it, unless it is known. */
+  add(thrown: unknown, definition: GameDefinition, instance: Instance, tape: DrillTape): void {
+    if (this.#recorded.length === MAX_FAILURES || isLate(thrown)) return;
+    const error = episodeError(thrown, instance);
+    const failed = { definition, instance, action: tape.move };
+    const { kind, text, stack, method } = reportOf(thrown, NOWHERE, undefined, failed);
+    // A page's methods are those of its adapter's player.
+    const source = definition.page === undefined ? method : null;
+    const place = { step: instance.episodeSteps, tick: error.tick };
+    this.#alarms.add(kind === "nan" ? "nan" : "error", { text, stack }, place, source);
+    if (this.#alarms.all.length > this.#recorded.length) this.#recorded.push(tape.failed(instance, error));
+  }
+}
+
+/** What one copy of a drill plays, as a recorded episode has it. */
+export class DrillTape {
+  readonly #tape: EpisodeTape;
+  readonly #row: Float64Array;
+  readonly #numComponents: number;
+  readonly #limits: readonly (readonly [low: number, high: number] | null)[];
+  #seed: Seed = { low: 0, high: 0 };
+  /** What was played last. */
+  move: Move = 0;
+
+  constructor(definition: GameDefinition) {
+    const { action, numAgents = 1 } = definition;
+    this.#tape = new EpisodeTape(definition);
+    this.#numComponents = numActionComponents(action);
+    this.#row = new Float64Array(numAgents * this.#numComponents);
+    this.#limits = Array.from({ length: this.#numComponents }, (_, c) =>
+      numChoices(action, c) === null ? leafLimits(action, c) : null,
+    );
+  }
+
+  begin(seed: Seed, parameters: Readonly<Record<string, number>>): void {
+    this.#seed = seed;
+    this.#tape.begin(parameters);
+  }
+
+  /** The copy is about to take a step. */
+  add(instance: Instance, move: Move): void {
+    this.move = move;
+    const size = this.#numComponents;
+    for (let agent = 0; agent < instance.numAgents; agent++) {
+      const action = instance.numAgents === 1 ? (move as Action) : (move as ArrayLike<Action>)[agent];
+      for (let c = 0; c < size; c++) {
+        const value = typeof action === "number" ? action : action[c];
+        const limits = this.#limits[c];
+        // Numbers travel from -1 to 1.
+        const unit = limits === null ? value : (2 * (value - limits[0])) / (limits[1] - limits[0]) - 1;
+        this.#row[agent * size + c] = instance.active[agent] === 1 ? unit : 0;
+      }
+    }
+    this.#tape.add(instance, this.#row, 0);
+  }
+
+  failed(instance: Instance, error: EpisodeError): Drilled["recorded"][number] {
+    const seat = { player: "random", policy_id: null, policy_version: null, deterministic: false } as const;
+    const seats = Array.from({ length: instance.numAgents }, () => seat);
+    return this.#tape.recorded(
+      instance,
+      { run_id: null, seed: this.#seed, lesson_id: null, seats },
+      null,
+      error,
+    );
+  }
+}

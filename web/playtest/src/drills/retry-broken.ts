@@ -1,0 +1,263 @@
+/** Whether an episode after others in the same copy is the same as in a new copy: whether a second try begins as the first. */
+
+import type { PlaytestAlarm } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import type { Instance } from "attract/instance";
+import { observedName, observedRow } from "attract/observed";
+import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
+import { episodeError, isGameError } from "../../../worker/src/game/failures.ts";
+import { restartText } from "../../../worker/src/page/page-frame.ts";
+import { NOT_AGAIN } from "../alarms.ts";
+import { DrillCopy } from "./drill-copy.ts";
+import { clean, type Drill, type Drilled, stepSeconds, stepText, unfinished } from "./drill-options.ts";
+import { hashed } from "./picture.ts";
+import { scriptsOf } from "./scripts.ts";
+
+/** Steps of an episode that are compared. */
+const MAX_STEPS = 600;
+/** Numbers that are kept of what is seen in a step: pictures are many more. */
+const MAX_ROW = 2_000;
+
+/** In a page, numbers are the same within this share of what they go through in the episode, or of the largest. */
+const SAME_SPREAD = 0.05;
+const SAME_SHARE = 0.01;
+/** Game time after a slight difference in which a larger one is no consequence of it, if it lasts for so many steps: a ball bounces
+ * elsewhere within a second. */
+const WATCHED_SECONDS = 0.25;
+const LASTING_STEPS = 3;
+
+/** What was seen of an episode, row by row, and how the game failed. */
+interface Play {
+  rows: number[][];
+  /** What is drawn at the start; of a page it is not looked at. */
+  picture: number;
+  error: string | null;
+  /** Whether it was played as far as it was to be. */
+  isWhole: boolean;
+}
+
+interface Difference {
+  step: number;
+  text: string;
+}
+
+export async function retryBroken({ definition, episodes, options }: Drill): Promise<Drilled> {
+  const { page } = definition;
+  // There is no copy that could be kept.
+  if (page !== undefined && page.reset !== "own") return clean({ episodes: 0 });
+  const scripts = await scriptsOf(definition, episodes);
+  if (scripts.length === 0) return unfinished("no episode of this game was given to be played");
+  // The first once more: of a single one there is then a second try.
+  const sequence = [...scripts, scripts[0]];
+  const { compared, broken, drawnAlike, problem } = await comparison(definition, sequence, true, options);
+  if (problem !== null) return unfinished(problem);
+  if (broken === null)
+    return compared >= 2
+      ? clean({ episodes: compared, ...(drawnAlike === null ? {} : { drawn_alike: drawnAlike }) })
+      : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
+  const { number, difference, expected, error } = broken;
+  const before = await shortest(definition, sequence, number, expected, options);
+  const last = number > 0 && before.first === number - 1 ? sequence[number - 1].episode : null;
+  const alarm =
+    error === null || last === null
+      ? alarmOf(definition, number % scripts.length, before.text, difference)
+      : notAgain(error, last);
+  const numbers: Drilled["numbers"] = { episodes: compared, first: before.first, last: number };
+  if (page !== undefined && error === null) {
+    // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
+    const restarted = await comparison(definition, sequence, "restarted", options);
+    const isPlayed = restarted.problem === null && restarted.compared === sequence.length;
+    if (restarted.broken !== null) numbers.restarts_alike = 0;
+    else if (isPlayed) numbers.restarts_alike = 1;
+  }
+  return { ...clean(numbers), alarms: [alarm], recorded: [error === null ? null : last] };
+}
+
+interface Comparison {
+  /** Episodes that were played in both copies. */
+  compared: number;
+  /** The first that differs, how it goes in a new copy, and of one that does not even begin, what is thrown. */
+  broken: { number: number; difference: Difference; expected: Play; error: string | null } | null;
+  /** Whether each begins with the same picture; null: that is not known. */
+  drawnAlike: 0 | 1 | null;
+  problem: string | null;
+}
+
+/** Plays one after another in a kept copy, and each in one that is new as `isFresh` says. */
+async function comparison(
+  definition: GameDefinition,
+  sequence: readonly EpisodeScript[],
+  isFresh: true | "restarted",
+  options: Drill["options"],
+): Promise<Comparison> {
+  const isModule = definition.page === undefined;
+  const sees = isModule ? "drawn" : undefined;
+  const kept = new DrillCopy(definition, { isFresh: false, sees }, options);
+  const fresh = new DrillCopy(definition, { isFresh, sees }, options);
+  // A best score that is shown from then on is meant: another build decides.
+  const found: Comparison = { compared: 0, broken: null, drawnAlike: isModule ? 1 : null, problem: null };
+  try {
+    for (const [number, script] of sequence.entries()) {
+      const expected = await play(fresh, script, options);
+      const came = await play(kept, script, options);
+      if (!expected.isWhole || !came.isWhole) break;
+      found.compared++;
+      const difference = firstDifference(kept, expected, came);
+      const isDrawnOtherwise = found.drawnAlike === 1 && came.picture !== expected.picture;
+      if (difference === null && !isDrawnOtherwise) continue;
+      const again = await play(fresh, script, options);
+      if (isDrawnOtherwise) found.drawnAlike = again.picture === expected.picture ? 0 : null;
+      if (difference === null) continue;
+      const chance = again.isWhole ? firstDifference(fresh, expected, again) : null;
+      if (chance !== null)
+        found.problem =
+          `the game is not deterministic: episode ${number % (sequence.length - 1)} differs between two new copies at ` +
+          `${stepText(definition, chance.step)}: ${chance.text}`;
+      else if (again.isWhole) {
+        const error = came.rows.length === 0 ? came.error : null;
+        found.broken = { number, difference, expected, error };
+      }
+      break;
+    }
+  } finally {
+    kept.close();
+    fresh.close();
+  }
+  return found;
+}
+
+/** What has to be played before episode `number` for it to differ: its first episode, and in words. */
+async function shortest(
+  definition: GameDefinition,
+  sequence: readonly EpisodeScript[],
+  number: number,
+  expected: Play,
+  options: Drill["options"],
+): Promise<{ first: number; text: string }> {
+  if (number === 0) return { first: 0, text: `played by ${restartText(definition.page)}` };
+  const all = number === 1 ? "after episode 0" : `after episodes 0 to ${number - 1}`;
+  const copy = new DrillCopy(definition, { isFresh: false }, options);
+  try {
+    await play(copy, sequence[number - 1], options);
+    const came = await play(copy, sequence[number], options);
+    const isEnough = came.isWhole && firstDifference(copy, expected, came) !== null;
+    return isEnough ? { first: number - 1, text: `after episode ${number - 1}` } : { first: 0, text: all };
+  } finally {
+    copy.close();
+  }
+}
+
+function alarmOf(
+  definition: GameDefinition,
+  number: number,
+  before: string,
+  { step, text }: Difference,
+): PlaytestAlarm {
+  return {
+    oracle: "retry-broken",
+    text:
+      `episode ${number}, ${before} in the same copy, differs from the same episode in a new copy ` +
+      `at ${stepText(definition, step)}: ${text}`,
+    stack: null,
+    method: null,
+    step,
+    tick: 0,
+  };
+}
+
+/** As where the crowd meets it. */
+function notAgain(error: string, { num_steps: step }: EpisodeScript["episode"]): PlaytestAlarm {
+  return { oracle: "retry-broken", text: `${NOT_AGAIN}: ${error}`, stack: null, method: null, step, tick: 0 };
+}
+
+async function play(copy: DrillCopy, script: EpisodeScript, { deadline }: Drill["options"]): Promise<Play> {
+  const rows: number[][] = [];
+  let picture = 0;
+  try {
+    await copy.start(script.episode);
+    const { instance } = copy;
+    if (copy.definition.page === undefined) picture = copy.picture;
+    rows.push(rowOf(copy, instance));
+    const steps = Math.min(script.numSteps, MAX_STEPS);
+    for (let step = 0; step < steps && !instance.episodeOver; step++) {
+      if (deadline.isOver) return { rows, picture, error: null, isWhole: false };
+      await copy.step(script.action(step, instance));
+      rows.push(rowOf(copy, instance));
+    }
+    return { rows, picture, error: null, isWhole: true };
+  } catch (error) {
+    if (!isGameError(error)) throw error;
+    return { rows, picture, error: episodeError(error, copy.instance).text, isWhole: true };
+  }
+}
+
+/** Everything seen, or where that is much a hash of it, and whether the episode is over. */
+function rowOf({ definition }: DrillCopy, instance: Instance): number[] {
+  const seen = observedRow(definition, instance);
+  const row = seen.length <= MAX_ROW ? seen : [hashed(0, seen.join())];
+  return [...row, Number(instance.episodeOver)];
+}
+
+/**
+ * Where two plays part; null where they do not.
+ *
+ * A page that begins again is seldom in the very phase of a new one: there, numbers that differ by next to nothing are the same,
+ * and what follows from them later is not looked at.
+ */
+function firstDifference(copy: DrillCopy, expected: Play, came: Play): Difference | null {
+  const nearly = copy.definition.page === undefined ? null : tolerances(expected.rows);
+  const watched = Math.ceil(WATCHED_SECONDS / stepSeconds(copy.definition));
+  const length = Math.max(expected.rows.length, came.rows.length);
+  let slight = Number.POSITIVE_INFINITY;
+  let lasting = 0;
+  for (let step = 0; step < length && step - slight <= watched; step++) {
+    const [was, is] = [expected.rows[step], came.rows[step]];
+    const text =
+      was === undefined || is === undefined
+        ? endText(expected, came, was === undefined)
+        : differenceOf(copy, was, is, nearly);
+    if (text === null && was.some((value, i) => !Object.is(value, is[i]))) slight = Math.min(slight, step);
+    lasting = text === null ? 0 : lasting + 1;
+    // After a slight difference, what comes a step earlier or later is none.
+    if (text !== null && (slight > step || lasting === LASTING_STEPS))
+      return { step: step - lasting + 1, text };
+  }
+  if (expected.error === came.error || slight < length) return null;
+  return { step: length, text: `the game failed: ${came.error ?? expected.error}` };
+}
+
+function endText(expected: Play, came: Play, isLonger: boolean): string {
+  const { error } = isLonger ? expected : came;
+  if (error === null) return "one of the two had ended";
+  return `${isLonger ? "only the new copy" : "the game"} failed: ${error}`;
+}
+
+/** Per number of a row: what counts as the same. */
+function tolerances(rows: readonly number[][]): number[] {
+  return (rows[0] ?? []).map((_, i) => {
+    const values = rows.map((row) => row[i]);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return Math.max(SAME_SPREAD * (high - low), SAME_SHARE * Math.max(Math.abs(low), Math.abs(high)));
+  });
+}
+
+/** What differs between two rows, in words; null: nothing, or next to nothing. */
+function differenceOf(
+  { definition, instance }: DrillCopy,
+  was: readonly number[],
+  is: readonly number[],
+  nearly: readonly number[] | null,
+): string | null {
+  const at = was.findIndex(
+    (value, i) => !Object.is(value, is[i]) && !(Math.abs(value - is[i]) <= (nearly?.[i] ?? -1)),
+  );
+  if (at < 0) return null;
+  if (at === was.length - 1) return is[at] === 1 ? "it is over" : "it goes on";
+  if (was.length === 2) return "the agents see something else";
+  const name = observedName(definition, instance, at);
+  return `${name} is ${short(is[at])} instead of ${short(was[at])}`;
+}
+
+function short(value: number): string {
+  return String(Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
+}
