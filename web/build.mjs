@@ -96,53 +96,78 @@ function titleOf(id) {
   return id.replace(/-v\d+$/, "").replace(/[-_]+/g, " ");
 }
 
-async function buildGames(folder) {
-  await mkdir(folder, { recursive: true });
-  const names = (await readdir(path.join(WEB, "games"), { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
-    .map((entry) => entry.name)
-    .sort();
+/** Bundles `entry` of `web` into one file; `more` are options of esbuild besides those that all scripts share. */
+async function bundle(entry, outfile, more = {}) {
   await esbuild.build({
-    entryPoints: names.map((name) => ({ in: path.join(WEB, "games", name, "game.ts"), out: name })),
-    outdir: folder,
+    entryPoints: [path.join(WEB, entry)],
+    outfile,
     bundle: true,
     format: "esm",
     target: "es2022",
-    sourcemap: true,
     logLevel: "warning",
+    ...more,
   });
+}
+
+/** Modules are strict. A script built from modules must say so, or `this` would be the window. */
+const STRICT = { format: "iife", banner: { js: '"use strict";' } };
+
+/** Scripts by the part and the file that they become: entry in `web`, and options of their own. */
+const SCRIPTS = {
+  sdk: {
+    "attract.js": ["sdk/src/index.ts"],
+    "page.js": ["sdk/src/page/index.ts"],
+    "play.js": ["play/src/index.ts"],
+  },
+  play: { "agent.js": ["play/src/index.ts", { minify: true }] },
+  // What the server puts before the first script of every page that a game lives in, and what looks into one.
+  page: {
+    // It travels with every page and every exported episode.
+    "page-clock.js": ["page-clock/src/index.ts", { ...STRICT, minify: true }],
+    "page-probe.js": ["page-probe/src/index.ts", STRICT],
+  },
+  // One classic script: Playwright puts it into pages, and loads it in its own process.
+  "finding-test": {
+    "attract-test.js": ["finding-test/main.ts", { ...STRICT, external: ["node:*"], minify: true }],
+  },
+  "node-stepper": { "node-stepper.mjs": ["node-stepper/main.ts", { platform: "node", target: "node20" }] },
+};
+
+async function buildScripts(folder, part) {
+  for (const [file, [entry, more]] of Object.entries(SCRIPTS[part]))
+    await bundle(entry, path.join(folder, file), more);
+}
+
+/** Names of the folders of games in a folder of `web`. */
+async function gamesIn(place) {
+  const entries = await readdir(path.join(WEB, place), { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+    .map((entry) => entry.name)
+    .sort();
+}
+
+async function buildGames(folder) {
   const games = [];
-  for (const name of names) {
-    const { default: definition } = await import(pathToFileURL(path.join(folder, `${name}.js`)).href);
+  for (const name of await gamesIn("games")) {
+    const file = path.join(folder, `${name}.js`);
+    await bundle(`games/${name}/game.ts`, file, { sourcemap: true });
+    const { default: definition } = await import(pathToFileURL(file).href);
     games.push({ name, title: titleOf(definition.id), id: definition.id });
     // Settings that suit this game, as a user may keep them beside a game of their own.
-    const settings = path.join(WEB, "games", name, "game.train.yaml");
-    if (existsSync(settings)) await copyFile(settings, path.join(folder, `${name}.train.yaml`));
+    await copyIfThere(`games/${name}/game.train.yaml`, path.join(folder, `${name}.train.yaml`));
   }
   await writeFile(path.join(folder, "games.json"), `${JSON.stringify(games, null, 2)}\n`);
 }
 
+/** Copies a file or folder of `web`, if there is one. */
+async function copyIfThere(from, to) {
+  const source = path.join(WEB, from);
+  if (existsSync(source)) await cp(source, to, { recursive: true });
+}
+
 async function buildSdk(folder) {
-  await mkdir(folder, { recursive: true });
-  await esbuild.build({
-    entryPoints: [path.join(WEB, "sdk", "src", "index.ts")],
-    outfile: path.join(folder, "attract.js"),
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    logLevel: "warning",
-  });
-  await esbuild.build({
-    entryPoints: [
-      { in: path.join(WEB, "sdk", "src", "page", "index.ts"), out: "page" },
-      { in: path.join(WEB, "play", "src", "index.ts"), out: "play" },
-    ],
-    outdir: folder,
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    logLevel: "warning",
-  });
+  await buildScripts(folder, "sdk");
   await cp(path.join(WEB, "sdk", "src"), path.join(folder, "src"), { recursive: true });
   const tsc = path.join(ROOT, "node_modules", ".bin", "tsc");
   const project = path.join(WEB, "tsconfig.sdk.json");
@@ -167,34 +192,10 @@ async function buildSdk(folder) {
   await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-async function copyTemplates(folder) {
-  await cp(path.join(WEB, "templates"), folder, { recursive: true });
-}
-
-async function buildPlay(folder) {
-  await esbuild.build({
-    entryPoints: [path.join(WEB, "play", "src", "index.ts")],
-    outfile: path.join(folder, "agent.js"),
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: "es2022",
-    logLevel: "warning",
-  });
-}
-
 /** A page that `attract export` writes, of what is in the folder of `web` with its name. */
 async function buildExported(folder, name) {
   const source = path.join(WEB, name);
-  await esbuild.build({
-    entryPoints: [path.join(source, "main.ts")],
-    outfile: path.join(folder, "page.js"),
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: "es2022",
-    logLevel: "warning",
-  });
+  await bundle(`${name}/main.ts`, path.join(folder, "page.js"), { minify: true });
   const head = await readFile(path.join(WEB, "exported-page", "head.html"), "utf8");
   const page = await readFile(path.join(source, "index.html"), "utf8");
   // The comment in place of the head has what the page's policy allows besides.
@@ -206,105 +207,29 @@ async function buildExported(folder, name) {
 
 /** Games that live in a page: each its page as it is, and its adapter as a module. */
 async function buildPageGames(folder) {
-  const source = path.join(WEB, "page-games");
-  const names = (await readdir(source, { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
-    .map((entry) => entry.name)
-    .sort();
-  for (const name of names) {
+  for (const name of await gamesIn("page-games")) {
     const to = path.join(folder, name);
-    await cp(path.join(source, name), to, {
+    await cp(path.join(WEB, "page-games", name), to, {
       recursive: true,
       filter: (file) => !/(\.page\.ts|\.md|\.train\.yaml|[\\/]src|[\\/]trained)$/.test(file),
     });
-    const main = path.join(source, name, "src", "main.js");
-    if (existsSync(main)) {
-      await esbuild.build({
-        entryPoints: [main],
-        outfile: path.join(to, "main.js"),
-        bundle: true,
-        minify: true,
-        format: "esm",
-        target: "es2022",
-        logLevel: "error",
-      });
-    }
-    await esbuild.build({
-      entryPoints: [{ in: path.join(source, name, "game.page.ts"), out: "game.page" }],
-      outdir: to,
-      bundle: true,
-      format: "esm",
-      target: "es2022",
+    const main = `page-games/${name}/src/main.js`;
+    if (existsSync(path.join(WEB, main)))
+      await bundle(main, path.join(to, "main.js"), { minify: true, logLevel: "error" });
+    await bundle(`page-games/${name}/game.page.ts`, path.join(to, "game.page.js"), {
       sourcemap: true,
       alias: { "attract/page": path.join(WEB, "sdk", "src", "page", "index.ts") },
-      logLevel: "warning",
     });
-    const settings = path.join(source, name, "game.train.yaml");
-    if (existsSync(settings)) await copyFile(settings, path.join(to, "game.train.yaml"));
+    await copyIfThere(`page-games/${name}/game.train.yaml`, path.join(to, "game.train.yaml"));
   }
 }
 
 /** Copies each game's card and trained policy. They stay out of a page's own folder, which is exported. */
 async function copyTrained(folder) {
   await mkdir(folder, { recursive: true });
-  for (const place of ["games", "page-games"]) {
-    for (const name of await readdir(path.join(WEB, place))) {
-      const trained = path.join(WEB, place, name, "trained");
-      if (existsSync(trained)) await cp(trained, path.join(folder, name), { recursive: true });
-    }
-  }
-}
-
-/** Modules are strict. A script built from modules must say so, or `this` would be the window. */
-const STRICT = { format: "iife", banner: { js: '"use strict";' } };
-
-/** What the server puts before the first script of every page that a game lives in, and what looks into one. */
-async function buildPageScripts(folder) {
-  await esbuild.build({
-    entryPoints: [path.join(WEB, "page-clock", "src", "index.ts")],
-    outfile: path.join(folder, "page-clock.js"),
-    bundle: true,
-    // It travels with every page and every exported episode.
-    minify: true,
-    ...STRICT,
-    target: "es2022",
-    logLevel: "warning",
-  });
-  await esbuild.build({
-    entryPoints: [path.join(WEB, "page-probe", "src", "index.ts")],
-    outfile: path.join(folder, "page-probe.js"),
-    bundle: true,
-    ...STRICT,
-    target: "es2022",
-    logLevel: "warning",
-  });
-}
-
-/** One classic script: Playwright puts it into pages, and loads it in its own process. */
-async function buildFindingTest(folder) {
-  await esbuild.build({
-    entryPoints: [path.join(WEB, "finding-test", "main.ts")],
-    outfile: path.join(folder, "attract-test.js"),
-    bundle: true,
-    external: ["node:*"],
-    minify: true,
-    ...STRICT,
-    target: "es2022",
-    logLevel: "warning",
-  });
-}
-
-async function buildNodeStepper(folder) {
-  await mkdir(folder, { recursive: true });
-  await esbuild.build({
-    entryPoints: [path.join(WEB, "node-stepper", "main.ts")],
-    outfile: path.join(folder, "node-stepper.mjs"),
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    logLevel: "warning",
-  });
+  for (const place of ["games", "page-games"])
+    for (const name of await gamesIn(place))
+      await copyIfThere(`${place}/${name}/trained`, path.join(folder, name));
 }
 
 async function copyBundler(folder) {
@@ -323,7 +248,7 @@ async function buildDashboard(folder, build) {
     build: { outDir: folder, emptyOutDir: true },
   });
   // The page of a finished run has it to download.
-  await buildPlay(folder);
+  await buildScripts(folder, "play");
   await compressFiles(folder);
 }
 
@@ -337,14 +262,7 @@ async function buildBenchmarks(build) {
     logLevel: "warn",
     build: { outDir: path.join(folder, "bench"), emptyOutDir: true },
   });
-  await esbuild.build({
-    entryPoints: [path.join(BENCHMARKS, "browser", "page-trials.ts")],
-    outfile: path.join(folder, "page-trials.js"),
-    bundle: true,
-    ...STRICT,
-    target: "es2022",
-    logLevel: "warning",
-  });
+  await bundle("../benchmarks/browser/page-trials.ts", path.join(folder, "page-trials.js"), STRICT);
   await writeFile(path.join(folder, "build.json"), `${JSON.stringify({ build: wanted })}\n`);
 }
 
@@ -364,17 +282,17 @@ async function compressFiles(folder) {
 const PARTS = {
   games: buildGames,
   sdk: buildSdk,
-  play: buildPlay,
+  play: (folder) => buildScripts(folder, "play"),
   "exported-page": (folder) => buildExported(folder, "exported-page"),
   "exported-episode": (folder) => buildExported(folder, "exported-episode"),
   "report-page": (folder) => buildExported(folder, "report-page"),
-  "finding-test": buildFindingTest,
-  page: buildPageScripts,
+  "finding-test": (folder) => buildScripts(folder, "finding-test"),
+  page: (folder) => buildScripts(folder, "page"),
   "page-games": buildPageGames,
   trained: copyTrained,
-  templates: copyTemplates,
+  templates: (folder) => cp(path.join(WEB, "templates"), folder, { recursive: true }),
   bin: copyBundler,
-  "node-stepper": buildNodeStepper,
+  "node-stepper": (folder) => buildScripts(folder, "node-stepper"),
   dashboard: buildDashboard,
 };
 
