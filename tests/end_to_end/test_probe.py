@@ -279,7 +279,7 @@ def test_scenes_of_phaser_in_a_module_are_found_and_begun_by_a_button_that_is_dr
     found = probed.json
     # P pauses it, and is no move.
     assert sorted(found["moves"]) == ["left", "right"]
-    scene = 'game(w)?.scene.getScene("Play")?.'
+    scene = 'phaserGame(w)?.scene.getScene("Play")?.'
     assert found["score"] == f"{scene}score"
     assert {f"{scene}player?.x", f"{scene}stone?.y"} <= set(found["seen"])
     assert found["restart"] is not None

@@ -217,7 +217,7 @@ test("what is drawn is followed before the page draws, and read by its look", as
     },
   });
   const { page } = await defined(text);
-  expect(text).toContain("definePageGame, discrete, drawn }");
+  expect(text).toContain("definePageGame, discrete, drawn, near, rows }");
   const asked: string[] = [];
   const eyes = {
     things: (name: string) => {
@@ -233,12 +233,12 @@ test("what is drawn is followed before the page draws, and read by its look", as
 });
 
 test("a game that Phaser made and the page keeps to itself is followed from before it is made", async () => {
-  const score = 'game(w)?.scene.getScene("Game")?.score';
+  const score = 'phaserGame(w)?.scene.getScene("Game")?.score';
   const text = adapterText({
     ...FOUND,
     variables: [],
     early: [],
-    playing: 'game(w)?.scene.getScenes(true)[0]?.scene.key === "Game"',
+    playing: 'phaserGame(w)?.scene.getScenes(true)[0]?.scene.key === "Game"',
     reading: { ...FOUND.reading, score: { place: place(score), why: "it grew" }, seen: [] },
   });
   const { page } = await defined(finished(text));

@@ -103,7 +103,7 @@ test("a list is its length and its first element, a grid its first cells", () =>
 });
 
 test("a path is an expression that needs no adapter", () => {
-  const paths = ["w.lookInside().ship?.x", "state(w)?.x", "game(w)?.x", "portal(w)?.score"];
+  const paths = ["w.lookInside().ship?.x", "state(w)?.x", "phaserGame(w)?.x", "portal(w)?.score"];
   const play = { places: paths.map((path) => place(path)), rows: [[1, 1, 1, 1]] };
   expect(globalsSeen(play, new Map()).map(({ path }) => path)).toEqual([
     "ship?.x",

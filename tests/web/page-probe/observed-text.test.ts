@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
-import {
-  observedLength,
-  observeHelpers,
-  observeOf,
-  reachedOf,
-} from "../../../web/page-probe/src/observed-text.ts";
+import { observedLength, observeOf, reachedOf } from "../../../web/page-probe/src/observed-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { Reading, Seen } from "../../../web/page-probe/src/readings.ts";
+import { cells, near, nearest, rows } from "../../../web/sdk/src/page/readers.ts";
 
 function seen(text: string, scales: number[], fields: string[] = [], count = 1): Seen {
   const kind: Place["kind"] = fields.length === 0 ? "number" : "list";
@@ -20,11 +16,9 @@ function reading(all: Seen[], state: { x: string | null; y: string | null } | nu
 
 /** What the written option gives in a page. */
 function observed(found: Reading, window: object): number[] {
-  const script = `${observeHelpers(found).join("\n")}\nreturn ({ ${observeOf(found)} }).observe`;
-  const plain = script
-    .replace(/: (?:unknown|number|any)(?:\[\])?(?=[,)= {])/g, "")
-    .replace(/: \(item\) => number\[\]/g, "");
-  return (new Function(plain)() as (w: object) => number[])(window);
+  const plain = `return ({ ${observeOf(found)} }).observe`.replace(/: any/g, "");
+  const make = new Function("cells", "near", "nearest", "rows", plain);
+  return (make(cells, near, nearest, rows) as (w: object) => number[])(window);
 }
 
 const ME = seen("w.state()?.me?.x", [100]);

@@ -2,15 +2,13 @@
 
 import type { PointerPlace } from "attract/page-adapter";
 import { DEVICES } from "../../page-clock/src/devices.gen.ts";
-import { PHASER } from "../../sdk/src/page/phaser.ts";
-import { MARKED } from "./boards.ts";
-import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
+import { LARGEST } from "../../sdk/src/page/readers.ts";
+import { type Environment, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
-import { SAYS } from "./end-words.ts";
-import { GAME, MADE_GAME } from "./engines.ts";
+import { MADE_GAME } from "./engines.ts";
 import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
 import { menuText } from "./menu-text.ts";
-import { LARGEST, observedLength, observeHelpers, observeOf, reachedOf } from "./observed-text.ts";
+import { observedLength, observeOf, reachedOf } from "./observed-text.ts";
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { pressesOf, type StartAction } from "./start-actions.ts";
@@ -19,6 +17,25 @@ import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
 /** As the SDK has it. */
 export const DEFAULT_TICKS_PER_STEP = 4;
+
+/** What an adapter may call of `attract/page`, in the order of imports. */
+const SDK_NAMES = [
+  "box",
+  "cells",
+  "definePageGame",
+  "discrete",
+  "drawn",
+  "elements",
+  "marked",
+  "near",
+  "nearest",
+  "numberIn",
+  "phaserGame",
+  "portal",
+  "rows",
+  "says",
+  "spot",
+];
 
 export interface Findings extends PageToProbe {
   readonly title: string;
@@ -147,7 +164,10 @@ export function adapterText(all: Findings): string {
       : `// ${sentence(reading.end.why)}${others(reading.ends.map(({ text }) => text).filter((text) => text !== reading.end?.text))}\n  over: (w) => ${reading.end.text}`,
   ];
   const body = `${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
-  return head(found, body) + body;
+  return `/** A first adapter of ${inComment(found.title)}, written by \`attract probe\`. Review it, and fix what it could not know. */
+
+${imports(body)}
+${body}`;
 }
 
 /** The adapter of a page that is an environment already. */
@@ -160,14 +180,7 @@ export function environmentText(
   const labels = Array.from({ length: numActions }, (_, i) => String(i));
   return `/** ${inComment(title)}: an environment with reset() and step(action), as \`attract probe\` found it. */
 
-import { box, definePageGame, discrete } from "attract/page";
-
-/** All numbers within a value, in their order. */
-function numbersIn(value: unknown): number[] {
-  if (typeof value === "number" || typeof value === "boolean") return [Number(value)];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(numbersIn);
-}
+import { box, definePageGame, discrete, numbersIn } from "attract/page";
 
 export default definePageGame({
   id: ${JSON.stringify(idOf(title))},
@@ -213,7 +226,7 @@ function hasSpot({ inputs, again }: Findings): boolean {
 function prepareOf(found: Findings): string[] {
   const calls = [
     ...(usesDrawn(wholeText(found)) || hasSpot(found) ? ["drawn(w);"] : []),
-    ...(usesMade(found) ? [`made(w, ${JSON.stringify(PHASER)});`] : []),
+    ...(wholeText(found).includes(MADE_GAME) ? [`${MADE_GAME};`] : []),
     ...(textsIn(found.reading).includes(POINTER)
       ? [
           `w.addEventListener("pointermove", ({ clientX, clientY }: PointerEvent) => {\n      ${POINTER} = { x: clientX, y: clientY };\n    });`,
@@ -226,39 +239,17 @@ function prepareOf(found: Findings): string[] {
   return [`${why}prepare(w) {\n    ${calls.join("\n    ")}\n  }`];
 }
 
-function usesMade(found: Findings): boolean {
-  return wholeText(found).includes(MADE_GAME);
-}
-
-function head(found: Findings, body: string): string {
-  const { title, seesPixels, reading } = found;
-  const texts = textsIn(reading);
-  const drawing = usesDrawn(wholeText(found)) || hasSpot(found);
-  const names = [
-    ...(texts.includes("says(w,") ? ["alerts"] : []),
-    ...(seesPixels ? [] : ["box"]),
-    ...["definePageGame", "discrete"],
-    ...(drawing ? ["drawn"] : []),
-    ...(body.includes("elements(w, ") ? ["elements"] : []),
-    ...(usesMade(found) ? ["made"] : []),
-    ...(texts.includes("numberIn(") ? ["numberIn"] : []),
-    ...(texts.includes(PORTAL) ? ["portal"] : []),
-    ...(hasSpot(found) ? ["spot"] : []),
-  ];
-  return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`. Review it, and fix what it could not know. */
-
-import { ${names.join(", ")} } from "attract/page";
-
-`;
+/** What it calls of the SDK. */
+function imports(body: string): string {
+  const code = body.replace(/^ *\/\/.*$/gm, "");
+  const names = SDK_NAMES.filter((name) => new RegExp(`(?:^|[^\\w$.]|\\.\\.\\.)${name}\\(`, "m").test(code));
+  return `import { ${names.join(", ")} } from "attract/page";\n`;
 }
 
 function helpers(found: Findings): string {
   const { score } = found.reading;
   const texts = textsIn(found.reading);
   const parts = [
-    ...observeHelpers(found.reading),
-    ...(texts.includes("marked(") ? [MARKED] : []),
-    ...(texts.includes("says(w,") ? [SAYS] : []),
     ...(texts.includes("fell(")
       ? [
           `/** Whether the number is less than when this was asked before. */
@@ -296,7 +287,6 @@ function stands(w: any, now: unknown[], ticks: number): boolean {
 `,
         ]
       : []),
-    ...(wholeText(found).includes(MADE_GAME) ? [GAME] : []),
     ...(texts.includes(TEXT_STATE)
       ? [
           `// biome-ignore lint/suspicious/noExplicitAny: what a page's state holds is its own affair

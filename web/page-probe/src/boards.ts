@@ -2,6 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { elements, everyIn } from "../../sdk/src/page/elements.ts";
+import { marked, SAYS } from "../../sdk/src/page/readers.ts";
 import type { Place } from "./places.ts";
 import { selectorOf } from "./roots.ts";
 
@@ -10,8 +11,6 @@ const MAX_CELLS = 1_024;
 const MAX_BOARDS = 3;
 const MAX_SELECTORS = 24;
 const CALL = "marked(w, ";
-/** A mark that is a text: noughts and crosses, the numbers of mines. */
-const SAYS = "=";
 const LONGEST_TEXT = 3;
 
 /** The cells of a board, which a selector finds. */
@@ -47,23 +46,6 @@ export function marksIn(window: PageWindow): Place[] {
     }),
   );
 }
-
-function marked(window: PageWindow, selector: string, mark: string): number[] {
-  const cells: Element[] = elements(window, selector);
-  if (!mark.startsWith(SAYS)) return cells.map((cell) => Number(cell.matches(mark)));
-  const text = mark.slice(SAYS.length);
-  return cells.map((cell) => Number(cell.textContent?.trim() === text));
-}
-
-/** `marked` as adapters that are written here have it. */
-export const MARKED = `/** Which cells of a board of elements have a mark, a selector or "=" and a text: 1 for each that has, 0 for the others. */
-// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
-function marked(w: any, selector: string, mark: string): number[] {
-  const cells: Element[] = elements(w, selector);
-  if (!mark.startsWith("=")) return cells.map((cell) => Number(cell.matches(mark)));
-  return cells.map((cell) => Number(cell.textContent?.trim() === mark.slice(1)));
-}
-`;
 
 function boardsIn(window: PageWindow): Board[] {
   const boards: Board[] = [];

@@ -1,6 +1,7 @@
 /** What a page says of itself without being asked to: hooks of agents and tests, and the engine it is made with. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { numbersIn } from "../../sdk/src/page/readers.ts";
 import { wordsOf } from "./json-value.ts";
 import { attempt, type Root } from "./places.ts";
 
@@ -105,13 +106,6 @@ export function environmentOf(window: PageWindow, globals: readonly Root[]): Env
     if (found) return found;
   }
   return null;
-}
-
-/** All numbers within a value, in their order; as adapters that are written here have it. */
-export function numbersIn(value: unknown): number[] {
-  if (typeof value === "number" || typeof value === "boolean") return [Number(value)];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(numbersIn);
 }
 
 /** The engine that drew the page; null: no known engine. */

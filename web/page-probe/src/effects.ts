@@ -12,7 +12,7 @@ const MAX_LISTED = 400;
 /** How adapters that the probe writes name these, and an expression that needs no adapter. */
 const WRITTEN: readonly [RegExp, string][] = [
   [/^w\.lookInside\(\)\./, ""],
-  [/^game\(w\)/, 'made(w, "Phaser.Game").at(-1)'],
+  [/^phaserGame\(w\)/, 'made(w, "Phaser.Game").at(-1)'],
   [/^state\(w\)/, "JSON.parse(w.render_game_to_text())"],
   [/^portal\(w\)/, "w.attractPortal"],
 ];

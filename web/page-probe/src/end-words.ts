@@ -1,8 +1,8 @@
 /** What a game says when it is over: words that its page shows or that its scripts have ready. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { alerts } from "../../page-clock/src/dialogs.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
+import { says } from "../../sdk/src/page/readers.ts";
 import type { Place } from "./places.ts";
 
 /** Words shown to a player; not names such as `gameOver`. Stricter than for drawn texts, since code is full of names. */
@@ -51,21 +51,7 @@ export function saidPlace(words: readonly string[], hasCanvas: boolean): Place |
   };
 }
 
-function says(window: PageWindow, words: readonly string[]): boolean {
-  const shown = [window.document.body.innerText, ...alerts(window)].join("\n").toLowerCase();
-  return words.some((word) => shown.includes(word.toLowerCase()));
-}
-
 function writes(window: PageWindow, words: readonly string[]): boolean {
   const texts = drawn(window).texts();
   return words.some((word) => texts.some((text) => text.includes(word)));
 }
-
-/** `says` as adapters that are written here have it. */
-export const SAYS = `/** Whether one of these is to be read in the page now, or was said in a dialog. */
-// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
-function says(w: any, words: string[]): boolean {
-  const shown = [w.document.body.innerText, ...alerts(w)].join("\\n").toLowerCase();
-  return words.some((word) => shown.includes(word.toLowerCase()));
-}
-`;

@@ -1,7 +1,7 @@
 /** What engines keep where, as far as a global leads to it: scenes, what is in them, and how one begins. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { gameOf, PHASER } from "../../sdk/src/page/phaser.ts";
+import { gameOf } from "../../sdk/src/page/phaser.ts";
 import { attempt, type Root } from "./places.ts";
 
 /** Properties of a Phaser scene that belong to the engine. */
@@ -9,11 +9,7 @@ const SYSTEMS =
   /^(sys|game|anims|cache|registry|sound|textures|events|cameras|add|make|scene|children|lights|data|input|load|time|tweens|physics|matter|impact|renderer|scale|plugins|facebook|keyboard|cursors)$/;
 
 /** The game that a page keeps to itself, as adapters reach it. */
-export const MADE_GAME = "game(w)";
-export const GAME = `/** The game that Phaser made here, wherever the page keeps it. */
-// biome-ignore lint/suspicious/noExplicitAny: an engine's game is its own affair
-const game = (w: any): any => made(w, ${JSON.stringify(PHASER)}).at(-1);
-`;
+export const MADE_GAME = "phaserGame(w)";
 
 export interface EngineHooks {
   /** The global by which the engine is reached: nothing else of it is looked into. Null: the window. */

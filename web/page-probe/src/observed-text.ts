@@ -4,8 +4,6 @@ import { isDrawnThing } from "./drawn-places.ts";
 import { type Axis, NO_PLAYERS, type Player, POINTER, relativeAxes } from "./player.ts";
 import type { Reading, Seen } from "./readings.ts";
 
-/** The largest number that an agent is given. */
-export const LARGEST = 5;
 /** The nearest things of a list: random play may not have met so many. */
 const MIN_NEAREST = 4;
 /** Names by which games mark what they keep in a list and no longer play with. */
@@ -29,62 +27,6 @@ export function observeOf(reading: Reading): string {
     return "// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]";
   const lines = [...hoists(seen), ...playersOf(reading)];
   return `observe(w) {\n    ${lines.map((line) => `${line}\n    `).join("")}return [\n      ${hoisted(reading).join(",\n      ")},\n    ];\n  }`;
-}
-
-/** The functions that it calls. */
-export function observeHelpers(reading: Reading): string[] {
-  const { seen } = reading;
-  const kinds = new Set(seen.map(({ place }) => place.kind));
-  return [
-    ...(seen.length === 0
-      ? []
-      : [
-          `/** Within what the observation's box allows. */
-function near(value: unknown, scale: number): number {
-  const share = Number(value) / scale;
-  return Number.isNaN(share) ? 0 : Math.max(-${LARGEST}, Math.min(${LARGEST}, share));
-}
-`,
-        ]),
-    ...(kinds.has("list")
-      ? [
-          `/** The first \`count\` of a list, each as \`width\` numbers; 0 where there are no more. */
-// biome-ignore lint/suspicious/noExplicitAny: what a page's lists hold is its own affair
-function rows(list: any, count: number, width: number, numbers: (item: any) => number[]): number[] {
-  const found = [...(list ?? [])].filter((item) => item != null).slice(0, count).flatMap(numbers);
-  return [...found, ...new Array(count * width - found.length).fill(0)];
-}
-`,
-        ]
-      : []),
-    ...(kinds.has("grid")
-      ? [
-          `/** The cells of a grid, column by column; 0 where nothing is. */
-// biome-ignore lint/suspicious/noExplicitAny: what a page's cells hold is its own affair
-function cells(grid: any, columns: number, rows: number, scale: number, empty = ""): number[] {
-  return Array.from({ length: columns * rows }, (_, i) => {
-    const column = grid?.[Math.floor(i / rows)];
-    const cell = Array.isArray(column) ? column[i % rows] : column;
-    const value = typeof cell === "object" && cell !== null ? (cell.value ?? 1) : cell;
-    return near(value === empty ? 0 : Number(value) || (value ? 1 : 0), scale);
-  });
-}
-`,
-        ]
-      : []),
-    ...(seen.some((one) => isSorted(one, reading))
-      ? [
-          `/** A list's items, the nearest first by how far away each is on both axes. */
-// biome-ignore lint/suspicious/noExplicitAny: what a page's lists hold is its own affair
-function nearest(list: any, away: (item: any) => number[]): any[] {
-  const items = [...(list ?? [])].filter((item) => item != null);
-  const far = new Map(items.map((item) => [item, Math.hypot(...away(item).map((one) => one || 0))]));
-  return items.sort((a, b) => Number(far.get(a)) - Number(far.get(b)));
-}
-`,
-        ]
-      : []),
-  ];
 }
 
 /** Where the player is, for what is relative to that. */

@@ -1,6 +1,7 @@
 /** The state variables of a page: numbers, booleans, words, lists and grids, and how an adapter reads them. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { cellNumber } from "../../sdk/src/page/readers.ts";
 import { engineNames } from "./engine-names.ts";
 
 export type Kind = "number" | "truth" | "word" | "list" | "grid";
@@ -228,17 +229,9 @@ function cellsOf(window: PageWindow, items: readonly unknown[], empty = ""): num
   const most = Math.max(...columns.map((column) => column?.length ?? 0));
   if (most === 0 || most * items.length > MAX_CELLS) return null;
   const cells = columns.flatMap((column) =>
-    Array.from({ length: most }, (_, i) => cellOf(column?.[i], empty)),
+    Array.from({ length: most }, (_, i) => cellNumber(column?.[i], empty)),
   );
   return [items.length, most, ...cells];
-}
-
-/** Reads a cell as the written adapters do. */
-function cellOf(cell: unknown, empty: string): number {
-  if (cell === empty) return 0;
-  if (typeof cell === "number" || typeof cell === "boolean") return Number(cell);
-  if (typeof cell === "object" && cell !== null) return Number((cell as { value?: unknown }).value ?? 1) || 1;
-  return Number(cell) || (cell ? 1 : 0);
 }
 
 function emptyWordOf(items: readonly unknown[]): string | undefined {

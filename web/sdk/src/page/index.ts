@@ -27,4 +27,5 @@ export {
   type PlayerOptions,
 } from "./play.ts";
 export { type PortalSignals, portal } from "./portal.ts";
+export { cells, marked, near, nearest, numbersIn, phaserGame, rows, says } from "./readers.ts";
 export { spot } from "./spot.ts";
