@@ -14,8 +14,9 @@ import { amountOf, scalarOf } from "./effects.ts";
 import type { Chosen, End } from "./ends.ts";
 import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { numberOf, wordsOf } from "./json-value.ts";
-import { NOTED, type Place, type Value } from "./places.ts";
+import type { Place, Value } from "./places.ts";
 import type { Reading } from "./readings.ts";
+import { NOTED } from "./rules.ts";
 import { pressesOf, type StartAction } from "./start-actions.ts";
 import type { Samples } from "./trial.ts";
 

@@ -3,6 +3,7 @@
 import { middleOf } from "attract/page-action";
 import type { PageWindow } from "attract/page-adapter";
 import { everyIn } from "../../sdk/src/page/elements.ts";
+import { HANDS } from "./rules.ts";
 
 const CLICKS = ["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart"] as const;
 /** In CSS pixels: smaller ones are no cells. */
@@ -16,8 +17,6 @@ const MAX_HEIGHT = 2_000;
 /** Events of a person's hands. */
 const INPUTS =
   /^(?:key(?:down|up|press)|(?:dbl|aux)?click|contextmenu|(?:mouse)?wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
-/** Those of a keyboard or a mouse. */
-const HANDS = /^(?:key|mouse|pointer|click|dblclick)/;
 const MAX_ELEMENTS = 1_000;
 
 /** By each event of `INPUTS`, what listens to it. A page that asks for gamepads counts as one that listens to them. */

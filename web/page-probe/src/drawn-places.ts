@@ -4,9 +4,10 @@ import type { PageWindow } from "attract/page-adapter";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
 import { everyIn } from "../../sdk/src/page/elements.ts";
 import { numeralsOf } from "../../sdk/src/page/numerals.ts";
-import { PROMPT } from "./end-words.ts";
+
 import { MAX_ELEMENTS, type Place, type Value } from "./places.ts";
 import { withinOf } from "./roots.ts";
+import { OVER_TEXTS, PROMPT } from "./rules.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
 /** A thing that comes in more sizes, or in more parts of its image, is identified without them. */
@@ -22,8 +23,6 @@ const MAX_LOOKS = 60;
 const MAX_TEXTS = 40;
 const MAX_SELECTORS = 20;
 const LONGEST_TEXT = 60;
-const OVER_TEXTS =
-  /game\s*over|you\s*(lose|lost|die|died|win|won|are\s*dead)|(play|try)\s*again|restart|retry|time'?s?\s*up|the\s*end|busted|crashed|defeat|victory/i;
 const CALL = "drawn(w).";
 
 export function isDrawnThing({ text, kind }: Place): boolean {

@@ -2,7 +2,8 @@
 
 import type { LookGlobal } from "../../schema/src/api.gen.ts";
 import { numberOf, wordsOf } from "./json-value.ts";
-import { NOTED, type Place, type Value } from "./places.ts";
+import type { Place, Value } from "./places.ts";
+import { NOTED } from "./rules.ts";
 import { isSame, type Samples } from "./trial.ts";
 
 export type Direction = LookGlobal["direction"];

@@ -4,15 +4,8 @@ import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { says } from "../../sdk/src/page/readers.ts";
 import type { Place } from "./places.ts";
+import { LOST_WORDS, WON_WORDS } from "./rules.ts";
 
-/** Words shown to a player; not names such as `gameOver`. Stricter than for drawn texts, since code is full of names. */
-const LOST =
-  /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b|\bit(?:'s|\s+is)?\s+an?\s+(?:draw|tie)\b/i;
-const WON =
-  /\byou(?:'ve|\s+have)?\s+(?:win|won|escaped|survived|solved|made\s+it|did\s+it)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b|\b(?:player|computer|x|o|red|yellow|blue|green|white|black)\b.{0,8}\bwins\b|\bwinner\s*:/i;
-/** What a menu asks for. */
-export const PROMPT =
-  /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;
 /** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
 const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 const MAX_WORDS = 6;
@@ -30,8 +23,8 @@ export function endWordsOf(shown: Iterable<string>, scripts: readonly string[]):
     (text) => text.length <= LONGEST && !/[<>{}$\\]/.test(text) && !/\.\w{2,5}$/.test(text),
   );
   return {
-    lost: all.filter((text) => LOST.test(text)).slice(0, MAX_WORDS),
-    won: all.filter((text) => WON.test(text)).slice(0, MAX_WORDS),
+    lost: all.filter((text) => LOST_WORDS.test(text)).slice(0, MAX_WORDS),
+    won: all.filter((text) => WON_WORDS.test(text)).slice(0, MAX_WORDS),
   };
 }
 

@@ -2,6 +2,17 @@
 
 import { isDrawnThing } from "./drawn-places.ts";
 import type { Place, Value } from "./places.ts";
+import {
+  CLOCK_NAMES,
+  LEFT_NAMES,
+  LIVES_NAMES,
+  MENU_STATES,
+  OVER_NAMES,
+  OVER_STATES,
+  PLAYING_NAMES,
+  SHOWN_LEFT_NAMES,
+  STATE_NAMES,
+} from "./rules.ts";
 
 const MAX_STATES = 6;
 /** Rank of an end that is known only from the page's scripts: below all others. */
@@ -14,19 +25,6 @@ const MIN_CHANGES = 4;
 const MAX_WATCHED = 4;
 /** Factor by which a fall must exceed the growth before the first sample. */
 const LARGE_FALL = 5;
-export const OVER_NAMES =
-  /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|lose|dead|died|crashed|failed|done|complete)$|game_?over/i;
-export const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
-export const STATE_NAMES = /state|mode|phase|screen|scene|status|stage|^current$/i;
-/** Names of states before a game: leaving one is no end. */
-const MENU_WORDS = /menu|title|intro|welcome|ready|load|idle|home|attract/i;
-const OVER_WORDS = /over|dead|lost|lose|end|fail|finish|done|crash|result|stop/i;
-export const LIVES_NAMES = /^(lives|life|health|hp|hearts|energy|num_?lives)$/i;
-/** Names of quantities that run out. */
-const LEFT_NAMES = /time_?left|remaining|countdown|lives_?left|seconds_?left|^timer$/i;
-const SHOWN_LEFT_NAMES = /left|remaining|countdown|lives|timer|time/i;
-export const CLOCK_NAMES =
-  /time|stamp|frame|tick|fps|delta|^dt$|elapsed|counter|^now$|seed|^id$|^then$|version/i;
 
 /** Times between growths from which on their pace says something. */
 const MIN_GAPS = 3;
@@ -97,8 +95,8 @@ function wordSign({ name, text }: Place, series: readonly Series[]): Sign | null
   const [first] = series[0];
   const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
   // A game may be over before the first look, since no key is pressed until then.
-  const isBack = OVER_WORDS.test(String(first)) && series.some((one) => comesBack(one, first));
-  const over = isBack ? first : [...later].find((value) => OVER_WORDS.test(String(value)));
+  const isBack = OVER_STATES.test(String(first)) && series.some((one) => comesBack(one, first));
+  const over = isBack ? first : [...later].find((value) => OVER_STATES.test(String(value)));
   if (over !== undefined)
     return {
       text: `${text} === ${JSON.stringify(over)}`,
@@ -106,7 +104,7 @@ function wordSign({ name, text }: Place, series: readonly Series[]): Sign | null
       count: 1,
       isOver: (value) => value === over,
     };
-  if (later.size === 0 || MENU_WORDS.test(String(first))) return null;
+  if (later.size === 0 || MENU_STATES.test(String(first))) return null;
   return {
     text: `${text} !== ${JSON.stringify(first)}`,
     rank: 6,

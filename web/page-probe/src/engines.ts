@@ -3,10 +3,7 @@
 import type { PageWindow } from "attract/page-adapter";
 import { gameOf } from "../../sdk/src/page/phaser.ts";
 import { attempt, type Root } from "./places.ts";
-
-/** Properties of a Phaser scene that belong to the engine. */
-const SYSTEMS =
-  /^(sys|game|anims|cache|registry|sound|textures|events|cameras|add|make|scene|children|lights|data|input|load|time|tweens|physics|matter|impact|renderer|scale|plugins|facebook|keyboard|cursors)$/;
+import { PHASER_SYSTEMS } from "./rules.ts";
 
 /** The game that a page keeps to itself, as adapters reach it. */
 export const MADE_GAME = "phaserGame(w)";
@@ -114,7 +111,7 @@ function phaser(
       ...keys.map((key) => ({
         text: `${written}.scene.getScene(${JSON.stringify(key)})`,
         name: key,
-        skipped: SYSTEMS,
+        skipped: PHASER_SYSTEMS,
         read: (page: PageWindow) => of(page)?.scene.getScene(key),
       })),
     ],

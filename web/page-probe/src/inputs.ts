@@ -6,11 +6,12 @@ import { canvasesIn, elements } from "../../sdk/src/page/elements.ts";
 import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
 import { clickGroupsOf } from "./clicks.ts";
 import { type Direction, effectsOf } from "./effects.ts";
-import { NOTED, type Place } from "./places.ts";
+import type { Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { askedHow, askedOf, followersOf, placesAlong, spotsOf } from "./pointer.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
+import { NOTED, PAUSED } from "./rules.ts";
 import { type Press, pressesIn, pressesOf, promptsIn, type StartAction, start } from "./start-actions.ts";
 import {
   differing,
@@ -38,7 +39,6 @@ const PAD = [
   ...PAD_BUTTONS.filter((code) => /Pad(?:[A-Z]|Left|Right|Up|Down)$/.test(code)),
 ];
 const FEW_MOVES = 2;
-const PAUSED = /paus(?:e|ing)/i;
 /** Direction keys: if one of them has an effect, the others have one, too, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
 /** Direction keys: they neither pause nor restart a game. */

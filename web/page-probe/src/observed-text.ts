@@ -3,13 +3,10 @@
 import { isDrawnThing } from "./drawn-places.ts";
 import { type Axis, NO_PLAYERS, type Player, POINTER, relativeAxes } from "./player.ts";
 import type { Reading, Seen } from "./readings.ts";
+import { ALIVE_FIELDS, DEAD_FIELDS } from "./rules.ts";
 
 /** The nearest things of a list: random play may not have met so many. */
 const MIN_NEAREST = 4;
-/** Names by which games mark what they keep in a list and no longer play with. */
-const ALIVE = /^(?:is_?)?alive$/i;
-const DEAD =
-  /^(?:is_?)?(?:dead|destroyed|removed|deleted|killed)$|^(?:is_?)?marked_?for_?(?:deletion|removal)$/i;
 /** Cells of the player's way, along each axis. */
 const CELLS = 20;
 const STATE_PLAYER = "player";
@@ -128,9 +125,9 @@ function written(one: Seen, text: string, reading: Reading): string {
 
 /** What leaves out the dead of a sorted list: they stay where they died, often nearer than the living. */
 function livingOf(fields: readonly string[]): string {
-  const alive = fields.find((field) => ALIVE.test(field));
+  const alive = fields.find((field) => ALIVE_FIELDS.test(field));
   if (alive !== undefined) return `.filter((m) => m.${alive})`;
-  const dead = fields.find((field) => DEAD.test(field));
+  const dead = fields.find((field) => DEAD_FIELDS.test(field));
   return dead === undefined ? "" : `.filter((m) => !m.${dead})`;
 }
 

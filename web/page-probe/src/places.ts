@@ -3,6 +3,7 @@
 import type { PageWindow } from "attract/page-adapter";
 import { cellNumber } from "../../sdk/src/page/readers.ts";
 import { engineNames } from "./engine-names.ts";
+import { FURNITURE, LIBRARIES, VECTOR_NAMES } from "./rules.ts";
 
 export type Kind = "number" | "truth" | "word" | "list" | "grid";
 
@@ -44,21 +45,9 @@ const MAX_DEPTH = 6;
 const MAX_PROTOTYPES = 5;
 const MAX_CELLS = 400;
 const MAX_FIELDS = 8;
-/** Rows of numbers that are a place or a speed. */
-const VECTOR_NAMES =
-  /^_?(?:pos\w*|loc\w*|coords?|coordinates?|cent(?:er|re)|point|xy|vel\w*|speed\w*|dir\w*|acc\w*)$/i;
 const VECTOR_LENGTHS = [2, 3];
 /** Elements of a list that are read and may be observed. */
 export const MAX_ELEMENTS = 8;
-/** Names of libraries' globals; other library globals are recognised by their content. */
-const LIBRARIES =
-  /^(_k|Phaser|PIXI|THREE|Matter|Box2D|CANNON|planck|Ammo|KeyboardJS|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
-/** Names for sound and drawing, which are no game state. */
-const FURNITURE =
-  /^(audio\w*|\w*(?:music|sounds?|sfx|audio)|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject|plugin|systems|anims|\w*pipeline\w*|commandBuffer|render(?:Flags|List)|originalEvent|_eventsCount)$/i;
-/** Names under which a game records pressed keys, which an agent knows by itself. */
-export const NOTED =
-  /\b(keys|key_?(down|states?|pressed|board|map|held|codes?)|keys_?(down|pressed|held)|(held|pressed|down)_?keys|held|pressed|inputs?|mouse\w*|pointer\w*|touch\w*|controls?)\b/i;
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
 
 type Segment = string | number;

@@ -2,8 +2,9 @@
 
 import { isDrawnThing } from "./drawn-places.ts";
 import type { Move } from "./inputs.ts";
-import { NOTED, type Place } from "./places.ts";
+import type { Place } from "./places.ts";
 import type { Seen } from "./readings.ts";
+import { NO_HOLDER, NO_PLACE, NOTED, PLACE_ROW, PLACED } from "./rules.ts";
 
 export type Axis = "x" | "y";
 
@@ -21,13 +22,6 @@ export const NO_PLAYERS: Players = { state: null, drawn: null };
 /** Where an adapter that has this keeps the pointer's place, in CSS pixels. */
 export const POINTER = "w.pointerAt";
 
-/** Names whose last letter is an axis. */
-const PLACED = /^[a-z]?[xy]$|_[xy]$|[a-z\d][XY]$/;
-const NO_PLACE =
-  /^(?:v|d|a|vel|velocity|speed|dir|direction|acc|acceleration|prev|previous|last|old|start|mouse|offset|scale|max|min|next|delta)_?[xy]$/i;
-/** The object whose `x` and `y` are a speed or a size. */
-const NO_HOLDER =
-  /\b(?:vel\w*|speed\w*|dir\w*|acc\w*|scale\w*|size|offset|origin|anchor|prev\w*|next\w*)(?:\?\.|\.)\w+$/i;
 /** Sizes of numbers in one unit differ by less. */
 const MAX_RATIO = 4;
 /** The rate of what goes where the moves say. */
@@ -35,7 +29,6 @@ const FOLLOWS = 3;
 
 /** A row of numbers that is a place, and which of them. */
 const ROW = /(?<![\w$])([\w$]+)(?:\?\.\[|\.)(\d)\]?$/;
-const PLACE_ROW = /^_?(?:pos\w*|loc\w*|coords?|coordinates?|cent(?:er|re)|point|xy)$/i;
 
 /** The axis of a place by its name; null: it is none. */
 export function axisOf(text: string): Axis | null {

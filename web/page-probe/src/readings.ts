@@ -4,7 +4,6 @@ import { isMark } from "./boards.ts";
 import { isDrawnThing } from "./drawn-places.ts";
 import {
   type Chosen,
-  CLOCK_NAMES,
   changes,
   type End,
   endsOf,
@@ -12,16 +11,26 @@ import {
   isClock,
   isElement,
   isSteady,
-  LIVES_NAMES,
   newGameOf,
-  OVER_NAMES,
-  PLAYING_NAMES,
   type Series,
-  STATE_NAMES,
   stillnessOf,
 } from "./ends.ts";
-import { type Kind, MAX_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
+import { type Kind, MAX_ELEMENTS, type Place, type Value } from "./places.ts";
 import type { Players } from "./player.ts";
+import {
+  ANGLES,
+  CLOCK_NAMES,
+  GROWING,
+  LIVES_NAMES,
+  NO_SCORE,
+  NOTED,
+  OVER_NAMES,
+  PLAYING_NAMES,
+  RECORDS,
+  SAID,
+  SCORE_NAMES,
+  STATE_NAMES,
+} from "./rules.ts";
 import { isSame, type Samples } from "./trial.ts";
 
 const MAX_SEEN = 24;
@@ -37,28 +46,6 @@ const MAX_MARKS = 12;
 /** Cells of all marks together. Each cell is a number in the observation. */
 const MAX_MARKED = 4_096;
 const SEEN_FIELDS = 5;
-const SCORE_NAMES: readonly [RegExp, number][] = [
-  [/score/i, 10],
-  [/points?$|^pts$/i, 9],
-  [
-    /coins?$|gold$|money$|cash$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i,
-    7,
-  ],
-  [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
-  // A race has no other.
-  [/^(position|progress|odometer|mileage|depth|altitude|laps?)$/i, 2],
-];
-/** A name of this weight or more denotes a score. */
-const SAID = 9;
-/** What becomes longer with each success. */
-const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/i;
-/** Names of neither observations nor scores. */
-const RECORDS =
-  /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
-const NO_SCORE =
-  /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?(?:count|num|number|made|done|taken|used))?$|best|high|opponent|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
-/** Numbers that come back to the same after a turn. */
-const ANGLES = /^_?(?:angle|heading|rotation|rot|theta|yaw|bearing|orientation)$/i;
 /** Radians in a frame: a game turns by more degrees. */
 const MAX_TURN = 0.4;
 const LARGEST = 1e7;

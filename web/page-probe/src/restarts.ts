@@ -5,9 +5,10 @@ import { gameOf } from "../../sdk/src/page/phaser.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
 import type { ResponsiveInputs } from "./inputs.ts";
-import { attempt, isForeign, NOTED, type Place, type Root, type Value } from "./places.ts";
+import { attempt, isForeign, type Place, type Root, type Value } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
+import { NOTED, RESTART_NAMES, RESTART_ORDER } from "./rules.ts";
 import {
   BY_ITSELF,
   FIRST_WAIT,
@@ -19,9 +20,6 @@ import {
 } from "./start-actions.ts";
 import { differing, type Input, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
-const NAMES =
-  /^(?:re_?start(?:_?game)?|re_?set(?:_?game)?|new_?game|start_?(?:new_?)?game|play_?again|retry|begin|start|play|init_?game|setup_?game)$/i;
-const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start", ""];
 const MAX_CANDIDATES = 8;
 const MAX_SCENES = 2;
 /** Values of an object in which a restart is looked for. */
@@ -296,7 +294,8 @@ async function candidates({
     const found: string[] = [];
     for (const root of roots) {
       const value = attempt(() => root.read(window)) as PageWindow;
-      if (isOwn(window, value) && NAMES.test(root.name) && value.length === 0) found.push(`${root.text}()`);
+      if (isOwn(window, value) && RESTART_NAMES.test(root.name) && value.length === 0)
+        found.push(`${root.text}()`);
       // Held by a class, or by an object of the game's: one step further.
       const isHolder = (typeof value === "object" && value !== null) || typeof value === "function";
       const keys = isHolder ? (attempt(() => Object.keys(value)) ?? []).slice(0, MAX_HELD) : [];
@@ -305,7 +304,8 @@ async function candidates({
         found.push(...methodsOf(window, holder).map((name) => `${text}.${name}()`));
     }
     if (isSketch(window)) found.push("(w.setup(), w.loop())");
-    const rank = (text: string): number => ORDER.findIndex((word) => new RegExp(word, "i").test(text));
+    const rank = (text: string): number =>
+      RESTART_ORDER.findIndex((word) => new RegExp(word, "i").test(text));
     const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_CANDIDATES);
     if (hooks === null) return sorted;
     const known = [...scenes, ...(typeof scene === "string" ? [scene] : [])];
@@ -328,7 +328,7 @@ function methodsOf(window: PageWindow, value: unknown): string[] {
     const properties: PropertyDescriptorMap =
       attempt(() => Object.getOwnPropertyDescriptors(holder as object)) ?? {};
     for (const [name, { value: method }] of Object.entries(properties))
-      if (isOwn(window, method) && method.length === 0 && NAMES.test(name)) names.push(name);
+      if (isOwn(window, method) && method.length === 0 && RESTART_NAMES.test(name)) names.push(name);
     holder = Object.getPrototypeOf(holder) as object | null;
   }
   return names;

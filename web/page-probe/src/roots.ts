@@ -3,9 +3,10 @@
 import type { PageWindow } from "attract/page-adapter";
 import { elements, everyIn, hostOf, INTO } from "../../sdk/src/page/elements.ts";
 import { numberIn } from "../../sdk/src/page/numerals.ts";
-import { PROMPT } from "./end-words.ts";
+
 import { engineNames } from "./engine-names.ts";
 import { attempt, type Place, type Root } from "./places.ts";
+import { GETTER_NAMES, MENU_NAMES, OPPONENTS, OVER_ELEMENTS, PROMPT } from "./rules.ts";
 
 /** Declarations of a script at any depth; the page then shows which of them are global. */
 const DECLARED = /\b(?:let|const|class)\s+([A-Za-z_$][\w$]*)|\b(?:let|const)\s*\{([^}=]*)\}/g;
@@ -13,15 +14,6 @@ const DECLARED = /\b(?:let|const|class)\s+([A-Za-z_$][\w$]*)|\b(?:let|const)\s*\
 const FURTHER = /,\s*([A-Za-z_$][\w$]*)\s*(?:=|,|;|\n)/g;
 const MAX_NAMES = 400;
 const MAX_ALIKE = 64;
-/** Functions without arguments that give the state of the game. */
-const GETTER =
-  /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
-const OVER_WORDS =
-  /over|lose|lost|fail|dead|result|restart|replay|score_?board|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
-const OPPONENTS =
-  /\b(?:computer|computadora|ordinateur|cpu|ai|bot|enem(?:y|ies)|opponents?|dealer|gegner)\b/i;
-/** What a game begins with is often what it comes back to. */
-const MENU_NAMES = /start|menu|intro|title|splash|welcome/i;
 const LONGEST_PROMPT = 80;
 
 /** The page's own globals that are not a browser's. */
@@ -92,7 +84,7 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
 export function answersOf(window: PageWindow, globals: readonly Root[]): Root[] {
   const roots: Root[] = [];
   for (const { name, text } of globals) {
-    if (!GETTER.test(name) || typeof window[name] !== "function" || window[name].length > 0) continue;
+    if (!GETTER_NAMES.test(name) || typeof window[name] !== "function" || window[name].length > 0) continue;
     if (attempt(() => window[name]()) !== undefined)
       roots.push({ text: `${text}()`, name, read: (page) => page[name]() });
   }
@@ -125,7 +117,7 @@ export function shownIn(window: PageWindow): Place[] {
       });
     const names = `${idOf(element)} ${classesOf(element)}`;
     const isMenu = MENU_NAMES.test(names) || (text.length <= LONGEST_PROMPT && PROMPT.test(text));
-    if (isMenu || OVER_WORDS.test(names))
+    if (isMenu || OVER_ELEMENTS.test(names))
       places.push({
         text: `(${written}?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false)`,
         name,

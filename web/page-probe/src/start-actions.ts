@@ -7,8 +7,17 @@ import { canvasesIn, elements, everyIn, hostOf, INTO } from "../../sdk/src/page/
 import { phaserSpots } from "../../sdk/src/page/phaser.ts";
 import { spot, spotsIn } from "../../sdk/src/page/spot.ts";
 import { heightForClicks } from "./clicks.ts";
-import { PROMPT } from "./end-words.ts";
+
 import { classesOf, idOf, selectorOf, withinOf } from "./roots.ts";
+import {
+  COUNTDOWN,
+  LOADING,
+  OTHER_WORDS,
+  PRESS_WORDS,
+  PROMPT,
+  START_PICTURES,
+  START_WORDS,
+} from "./rules.ts";
 import { type Input, NOTHING, type PageToProbe, Trial } from "./trial.ts";
 
 /** Frames of a press, and frames until the next. */
@@ -21,10 +30,6 @@ export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 /** Menus behind one another: a start page, help, a name. */
 const MAX_PAGES = 4;
-/** At the beginning of a word: `scoreDisplay` is no button, nor is `player`. */
-const START_WORDS = /\b(?:(?:re)?(?:start|play(?!er))|begin|new|go\b|enter|continue|ok|skip|next|tap|click)/i;
-/** Files of pictures that ask for a press; not "player.png". */
-const PICTURES = /(?:^|[^a-z])(?:start|play|begin|continue|ok|skip|next|go)(?:[^a-z]|btn|button|$)/i;
 /** Buttons that are tried if none has a start word: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
 /** What is a button, and what looks like one. */
@@ -32,9 +37,6 @@ const REAL_BUTTONS = `${PLAIN_BUTTONS}, [onclick]`;
 const BUTTON_LIKE = `${REAL_BUTTONS}, a, [class*=btn], [class*=button]`;
 /** Beside them what is named as a start, in any of its words. */
 export const BUTTONS = `${BUTTON_LIKE}, [id*=start i], [id*=play i]`;
-/** Words of buttons that start no game. */
-const OTHER_WORDS =
-  /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
 const MAX_BUTTONS = 3;
 /** Elements that are looked at: to find a selector for each takes as long as there are elements. */
 const MAX_CANDIDATES = 500;
@@ -43,11 +45,7 @@ const LONGEST_BUTTON = 24;
 type Screen = Pick<PageToProbe, "size" | "touch">;
 
 const START_KEYS = ["Space", "Enter", "Digit1"];
-const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
 const MAX_KEYS = 3;
-const LOADING = /\bloading\b/i;
-/** Texts shown while a game is about to start. */
-const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 
 export type Press =
   | { readonly kind: "key"; readonly code: string }
@@ -204,7 +202,7 @@ export function drawnButtons(window: PageWindow): string[] {
   const wordless = phaserSpots(window).map(({ name }) => name);
   const pictures = drawn(window)
     .pictures()
-    .flatMap(({ name }) => (PICTURES.test(name) ? [name] : []));
+    .flatMap(({ name }) => (START_PICTURES.test(name) ? [name] : []));
   return [...new Set([...worded, ...wordless, ...pictures])]
     .filter((name) => keysNamed(name).length === 0 && !COUNTDOWN.test(name))
     .slice(0, MAX_BUTTONS);

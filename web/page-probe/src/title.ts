@@ -1,9 +1,7 @@
 /** What a page is called, and what its adapter is called after it. */
 
 import type { PageWindow } from "attract/page-adapter";
-
-const NO_TITLE =
-  /^(?:document|untitled(?: document)?|index(?:\.html)?|vite(?: \+ \w+| app)?|title|app|game|)$/i;
+import { NO_TITLE } from "./rules.ts";
 
 /** The page's own title; the default titles of editors and tools are ignored. */
 export function titleOf({ document }: PageWindow): string {
