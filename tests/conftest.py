@@ -4,10 +4,17 @@ import json
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
+
+    from shared_chromium import SharedChromium
 
 # Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
 # other by spinning took half as much time again. What is measured or trained sets its own number.
@@ -42,13 +49,36 @@ _durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
 """Seconds by test and by phase (setup, call, teardown): `make slowest` reads them."""
 
 
-@pytest.fixture
-def one_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in the test's process connect to the worker's Chromium: to start one takes a second of CPU."""
+@pytest.fixture(scope="session")
+def _chromium() -> Iterator["SharedChromium"]:
     # Most tests need no browser.
-    from shared_chromium import connect_launches
+    from shared_chromium import SharedChromium
 
-    connect_launches(monkeypatch)
+    shared = SharedChromium()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def one_browser(_chromium: "SharedChromium", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in the test's process connect to the worker's Chromium: to start one takes a second of CPU."""
+    _chromium.connect_launches(monkeypatch)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def _playwright() -> AsyncIterator["Playwright"]:
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        yield playwright
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def browser(_playwright: "Playwright", _chromium: "SharedChromium") -> AsyncIterator["Browser"]:
+    """The worker's Chromium; what the test opens in it is closed with the test."""
+    browser = await _playwright.chromium.connect(_chromium.address())
+    yield browser
+    await browser.close()
 
 
 @pytest.fixture
@@ -72,6 +102,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A pause of the machine hits one run of a test, a defect hits each. `-p no:rerunfailures`: one chance.
     """
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            # To start Playwright's driver takes 0.3 s of CPU, and it is bound to its loop.
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
     if not config.pluginmanager.hasplugin("rerunfailures"):
         return
     paths = {item.path for item in items}

@@ -1,24 +1,15 @@
-"""What tests of the whole system share: a Chromium for each worker of pytest, a trained CartPole for all."""
+"""What tests of the whole system share: trained runs."""
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from attract_command import run_attract
-from shared_chromium import SHARED_CHROMIUM
 
 OUTCOME = "outcome.json"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _chromium() -> Iterator[None]:
-    """Ends the Chromium that the tests of this worker share."""
-    yield
-    SHARED_CHROMIUM.close()
 
 
 def _once(factory: pytest.TempPathFactory, game: str, *words: str) -> Path:

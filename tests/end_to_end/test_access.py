@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract_command import AttractCommand
-from dashboard_page import check_accessible, chromium, open_page, photograph_all
+from dashboard_page import check_accessible, open_page, photograph_all
 from free_port import free_port
 
 expect.set_options(timeout=60_000)
@@ -67,13 +67,12 @@ def wait_for_version(runs_dir: Path, version: int) -> None:
 
 @pytest.mark.soak
 async def test_scale_07_pages_that_joined_by_link_train_on_after_the_trainer_was_killed(
-    tmp_path: Path, pictures: Path
+    tmp_path: Path, pictures: Path, browser: Browser
 ) -> None:
     port = free_port()
     trainer = Trainer(port, tmp_path)
     try:
         async with (
-            chromium() as browser,
             open_page(browser, trainer.dashboard) as (page, said_page),
             open_page(browser, f"{trainer.join}&workers=1", device="phone") as (guest, said_guest),
         ):

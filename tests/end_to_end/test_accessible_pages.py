@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
-from dashboard_page import FITS, TWO_FRAMES, check_accessible, chromium, open_page, serve, wait_until
+from dashboard_page import FITS, TWO_FRAMES, check_accessible, open_page, serve, wait_until
 from indexed_runs import run_on_disk
 
 expect.set_options(timeout=60_000)
@@ -139,17 +139,18 @@ async def check_place(page: Page, name: str, place: Place, widths: tuple[int, ..
 @pytest.mark.parametrize(
     "widths", [pytest.param(NARROW, id="narrow"), pytest.param(ALL_WIDTHS, id="all", marks=pytest.mark.long)]
 )
-async def test_every_page_reads_well_and_fits(address: str, widths: tuple[int, ...]) -> None:
+async def test_every_page_reads_well_and_fits(
+    address: str, widths: tuple[int, ...], browser: Browser
+) -> None:
     found: list[str] = []
-    async with chromium() as browser:
-        async with open_page(browser, address) as (page, _):
-            await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
-            for name, place in PLACES.items():
-                await page.evaluate("(hash) => { location.hash = hash; }", place.fragment)
-                found += await check_place(page, name, place, widths)
-        join = address.replace("#", "join.html#")
-        for link, said in ((join, r"Waiting|Connected"), (join.split("#")[0], "No token")):
-            async with open_page(browser, link) as (page, _):
-                await expect(page.locator("#state")).to_have_text(re.compile(said))
-                found += await check_place(page, f"join: {said}", Place("", "#state"), widths)
+    async with open_page(browser, address) as (page, _):
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        for name, place in PLACES.items():
+            await page.evaluate("(hash) => { location.hash = hash; }", place.fragment)
+            found += await check_place(page, name, place, widths)
+    join = address.replace("#", "join.html#")
+    for link, said in ((join, r"Waiting|Connected"), (join.split("#")[0], "No token")):
+        async with open_page(browser, link) as (page, _):
+            await expect(page.locator("#state")).to_have_text(re.compile(said))
+            found += await check_place(page, f"join: {said}", Place("", "#state"), widths)
     assert not found, "\n\n".join(found)

@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from attract.runs.metrics import MetricsStore, UpdateRow
-from dashboard_page import check_accessible, chromium, open_page, photograph, serve, wait_until
+from dashboard_page import check_accessible, open_page, photograph, serve, wait_until
 
 expect.set_options(timeout=60_000)
 
@@ -140,8 +140,10 @@ def brute_force(start: float, end: float) -> tuple[float, float]:
     return float(f"{min(inside):.6g}"), float(f"{max(inside):.6g}")
 
 
-async def test_a_drag_zooms_asks_for_more_points_and_has_every_extreme(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_a_drag_zooms_asks_for_more_points_and_has_every_extreme(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long", f"?chart={KL}")
         chart = card(page, KL, large=True)
         assert await extremes(page) == brute_force(0, math.inf)
@@ -195,8 +197,10 @@ async def wait_until_changed(page: Page, before: dict[str, str]) -> dict[str, st
 
 # `make test` drags a range below.
 @pytest.mark.long
-async def test_buttons_keys_and_the_wheel_change_the_range_for_every_chart(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_buttons_keys_and_the_wheel_change_the_range_for_every_chart(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long")
         total = STEPS * UPDATES
         await page.get_by_role("button", name="Zoom in", exact=True).click()
@@ -232,8 +236,10 @@ async def test_buttons_keys_and_the_wheel_change_the_range_for_every_chart(addre
 
 # `make test` has the same in tests/web/dashboard/state (chart-view, series); one drag below.
 @pytest.mark.long
-async def test_smoothing_log_axis_cut_and_axes_are_drawn_and_kept_in_the_address(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_smoothing_log_axis_cut_and_axes_are_drawn_and_kept_in_the_address(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long")
         chart = card(page, KL)
         await chart.scroll_into_view_if_needed()
@@ -279,8 +285,8 @@ async def picture(_page: Page, chart: Locator) -> str:
     return await chart.locator("canvas").evaluate("(canvas) => canvas.toDataURL()")
 
 
-async def test_one_cursor_reads_all_charts_by_mouse_and_by_keys(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_one_cursor_reads_all_charts_by_mouse_and_by_keys(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long")
         entropy, divergence = card(page, "train/entropy"), card(page, KL)
         await entropy.scroll_into_view_if_needed()
@@ -314,8 +320,8 @@ async def test_one_cursor_reads_all_charts_by_mouse_and_by_keys(address: str) ->
         await expect(divergence.locator(".chart-tip")).to_be_hidden()
 
 
-async def test_lines_that_belong_together_stand_in_one_chart(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_lines_that_belong_together_stand_in_one_chart(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long", "?fold=terms")
         for metric, names in {
             RETURN: ["training", "evaluation"],
@@ -333,8 +339,10 @@ async def test_lines_that_belong_together_stand_in_one_chart(address: str) -> No
 
 # `make test` has what is saved in tests/web/dashboard/state/chart-text.
 @pytest.mark.long
-async def test_numbers_and_picture_of_a_chart_are_saved(address: str, tmp_path: Path) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_numbers_and_picture_of_a_chart_are_saved(
+    address: str, tmp_path: Path, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "p", f"?chart={RETURN}")
         large = card(page, RETURN, large=True)
         async with page.expect_download() as started:
@@ -369,8 +377,8 @@ async def test_numbers_and_picture_of_a_chart_are_saved(address: str, tmp_path: 
 
 # `make test` keeps addresses in tests/web/dashboard/state/kept-view.
 @pytest.mark.long
-async def test_pins_search_and_folds_are_kept_in_the_address(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_pins_search_and_folds_are_kept_in_the_address(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long")
         await page.get_by_role("button", name="Pin KL divergence").click()
         assert (await wait_for_view(page, "pin="))["pin"] == KL
@@ -398,8 +406,8 @@ async def test_pins_search_and_folds_are_kept_in_the_address(address: str) -> No
 
 # `make test` draws charts below.
 @pytest.mark.long
-async def test_charts_out_of_sight_are_not_drawn(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_charts_out_of_sight_are_not_drawn(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await show(page, "long", "?fold=details,game,terms,episodes")
         await expect(card(page, "train/loss")).to_have_count(1)
         assert await card(page, "train/loss").locator("canvas").count() == 0

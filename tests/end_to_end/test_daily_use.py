@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
-from dashboard_page import chromium, open_page, serve
+from dashboard_page import open_page, serve
 from indexed_runs import run_on_disk
 
 expect.set_options(timeout=30_000)
@@ -28,8 +28,10 @@ async def go(page: Page, fragment: str) -> None:
     await page.evaluate("(hash) => { location.hash = hash; }", fragment)
 
 
-async def test_n5_a_run_is_named_tagged_noted_and_put_away_on_its_own_page(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_n5_a_run_is_named_tagged_noted_and_put_away_on_its_own_page(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await go(page, "#/runs/run-1")
         for field, text in (("name", "hero"), ("tags", "good"), ("note", "wider net")):
             await page.get_by_role("button", name=f"Edit {field} of run-1").click()
@@ -49,8 +51,8 @@ async def test_n5_a_run_is_named_tagged_noted_and_put_away_on_its_own_page(addre
         await expect(page.locator(".undo-strip")).to_contain_text("Restored hero")
 
 
-async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await go(page, "#/runs/run-1/charts")
         await page.get_by_role("slider", name="Smoothing").first.fill("0.8")
         await expect(page).to_have_url(re.compile("smooth=0.8"))
@@ -68,8 +70,10 @@ async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str) -> Non
         await expect(page).to_have_url(re.compile("group=state$"))
 
 
-async def test_n7_the_chart_on_the_overview_is_enlarged_and_pinned_there(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_n7_the_chart_on_the_overview_is_enlarged_and_pinned_there(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await go(page, "#/runs/run-1")
         await page.get_by_role("button", name="Enlarge Return").click()
         window = page.get_by_role("dialog", name="Chart")
@@ -86,8 +90,10 @@ async def test_n7_the_chart_on_the_overview_is_enlarged_and_pinned_there(address
         await expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
 
 
-async def test_n19_a_query_that_is_half_typed_keeps_the_rows_and_raises_no_alarm(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+async def test_n19_a_query_that_is_half_typed_keeps_the_rows_and_raises_no_alarm(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, complaints):
         complaints.expected.append("400")
         await go(page, "#/runs")
         rows = page.locator("tr[data-id]")
@@ -103,8 +109,8 @@ async def test_n19_a_query_that_is_half_typed_keeps_the_rows_and_raises_no_alarm
         await expect(search).to_have_value("return>15")
 
 
-async def test_n21_two_fingers_zoom_a_chart_and_one_moves_it(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_n21_two_fingers_zoom_a_chart_and_one_moves_it(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await go(page, "#/runs/run-1")
         over = page.locator(".u-over").first
         box = await over.bounding_box()

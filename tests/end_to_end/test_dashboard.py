@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Page, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
 
 from attract.games.library import GameLibrary
 from attract.runs.episode_files import read_episode
@@ -16,7 +17,6 @@ from dashboard_page import (
     RETURN_CHART,
     PrefixProxy,
     check_accessible,
-    chromium,
     open_page,
     open_part,
     photograph,
@@ -83,7 +83,7 @@ def address(tmp_path: Path, project_dir: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def prefixed_address(address: str) -> AsyncIterator[str]:
     """The same server behind a proxy that strips a prefix, as a notebook server has it."""
     parts = urlsplit(address)
@@ -109,9 +109,9 @@ async def picture_of(page: Page, test_id: str) -> str:
 
 
 async def test_a_run_from_the_first_click_to_the_last_behind_a_proxy(
-    prefixed_address: str, pictures: Path
+    prefixed_address: str, pictures: Path, browser: Browser
 ) -> None:
-    async with chromium() as browser, open_page(browser, prefixed_address, moves=True) as (page, _):
+    async with open_page(browser, prefixed_address, moves=True) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         assert "token" not in page.url
         await start_training(page, "CartPole")
@@ -192,8 +192,10 @@ async def test_a_run_from_the_first_click_to_the_last_behind_a_proxy(
 
 
 @pytest.mark.long
-async def test_another_device_joins_by_the_link_over_the_network(address: str, pictures: Path) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_another_device_joins_by_the_link_over_the_network(
+    address: str, pictures: Path, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await page.get_by_role("radio", name=re.compile("^CartPole")).click()
         form = page.get_by_role("form", name="Train CartPole")
         await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
@@ -236,8 +238,10 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
 
 
 @pytest.mark.long
-async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: Path) -> None:
-    async with chromium() as browser, open_page(browser, address, scheme="dark") as (page, complaints):
+async def test_a_game_that_breaks_is_reported_readably(
+    address: str, pictures: Path, browser: Browser
+) -> None:
+    async with open_page(browser, address, scheme="dark") as (page, complaints):
         complaints.expected.append("the glass broke")
         await start_training(page, "Glass")
         # The check before the training found it too, and workers report it again and again: one card.
@@ -263,34 +267,35 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
 
 
 @pytest.mark.long
-async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
-    async with chromium() as browser:
-        for device in ("desktop", "phone"):
-            for scheme in ("light", "dark"):
-                async with open_page(browser, address, device=device, scheme=scheme, moves=True) as (page, _):
-                    await expect(page.locator(".game-card")).to_have_count(15)
-                    # A picture that is out of sight is not drawn.
-                    # Among games in a page only a chosen one moves.
-                    await expect(page.locator(".game-card:not(:has(canvas))")).to_have_count(6)
-                    moving = page.locator(".game-card:has(canvas)")
-                    await expect(moving).to_have_count(9)
-                    for index in range(9):
-                        await moving.nth(index).scroll_into_view_if_needed()
-                        await wait_until(page, DRAWN, index)
-                    await page.evaluate("scrollTo(0, 0)")
-                    await check_accessible(page, f"start, {device}, {scheme}")
-                    await photograph(page, pictures / f"start-{device}-{scheme}.png")
+async def test_pictures_of_the_start_page(address: str, pictures: Path, browser: Browser) -> None:
+    for device in ("desktop", "phone"):
+        for scheme in ("light", "dark"):
+            async with open_page(browser, address, device=device, scheme=scheme, moves=True) as (page, _):
+                await expect(page.locator(".game-card")).to_have_count(15)
+                # A picture that is out of sight is not drawn.
+                # Among games in a page only a chosen one moves.
+                await expect(page.locator(".game-card:not(:has(canvas))")).to_have_count(6)
+                moving = page.locator(".game-card:has(canvas)")
+                await expect(moving).to_have_count(9)
+                for index in range(9):
+                    await moving.nth(index).scroll_into_view_if_needed()
+                    await wait_until(page, DRAWN, index)
+                await page.evaluate("scrollTo(0, 0)")
+                await check_accessible(page, f"start, {device}, {scheme}")
+                await photograph(page, pictures / f"start-{device}-{scheme}.png")
 
 
-async def test_without_the_token_the_page_says_where_to_get_it(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address.split("#")[0]) as (page, complaints):
+async def test_without_the_token_the_page_says_where_to_get_it(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address.split("#")[0]) as (page, complaints):
         complaints.expected.append("401")
         await expect(page.get_by_role("heading", name="Open the printed address")).to_be_visible()
         await check_accessible(page, "signed out")
 
 
-async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, complaints):
+async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(
+    shared_address: str, browser: Browser
+) -> None:
+    async with open_page(browser, shared_address) as (page, complaints):
         complaints.expected.append("404")
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         await page.evaluate("location.hash = '#/runs/nothing-here'")
@@ -317,9 +322,16 @@ async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(share
     ],
 )
 async def test_what_is_played_is_recorded_listed_and_deleted(
-    address: str, pictures: Path, tmp_path: Path, title: str, name: str, key: str, episodes: int
+    address: str,
+    pictures: Path,
+    tmp_path: Path,
+    title: str,
+    name: str,
+    key: str,
+    episodes: int,
+    browser: Browser,
 ) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with open_page(browser, address) as (page, _):
         await start_training(page, title)
         await page.get_by_role("button", name="Play yourself").click()
         stage = page.get_by_test_id("play")

@@ -4,12 +4,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract.collection.inputs import FrameUnreadable
 from attract.collection.trust.verdict import UNREADABLE_MESSAGES
 from attract.games.project import PACKAGE_DIR
-from dashboard_page import chromium, open_page
+from dashboard_page import open_page
 from gateway_world import SMALL, gateway
 from waiting import WAIT_SECONDS, until
 
@@ -18,8 +18,8 @@ expect.set_options(timeout=60_000)
 ONE_WORKER = {**SMALL["collection"], "num_workers": 1}
 
 
-async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path) -> None:
-    async with gateway(tmp_path) as world, chromium() as browser:
+async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path, browser: Browser) -> None:
+    async with gateway(tmp_path) as world:
         shutil.copytree(PACKAGE_DIR / "web/dashboard", tmp_path / "web/dashboard", dirs_exist_ok=True)
         # A host of the admin's own says what the game is. It plays nothing, so that nothing is audited.
         own, guest = world.fleet(max_workers=0), world.fleet(max_workers=1, host_id="c" * 32)

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from attract.games.project import PACKAGE_DIR
-from dashboard_page import check_accessible, chromium, photograph
+from dashboard_page import check_accessible, photograph
 from gateway_world import GatewayWorld, gateway
 from proxy import TcpProxy
 from waiting import WAIT_SECONDS, until
@@ -55,10 +55,9 @@ async def behind_proxy(folder: Path) -> AsyncGenerator[tuple[GatewayWorld, TcpPr
 
 
 @contextlib.asynccontextmanager
-async def page_of(world: GatewayWorld, proxy: TcpProxy, path: str) -> AsyncGenerator[Page]:
+async def page_of(browser: Browser, world: GatewayWorld, proxy: TcpProxy, path: str) -> AsyncGenerator[Page]:
     """A signed-in page at that route."""
-    async with chromium() as browser:
-        context = await browser.new_context(viewport={"width": 1440, "height": 900})
+    async with await browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         page = await context.new_page()
         page.set_default_timeout(60_000)
         await page.goto(f"http://127.0.0.1:{proxy.port}/#token={world.guard.admin_token}")
@@ -86,10 +85,12 @@ async def have_same_charts(one: Page, other: Page) -> bool:
 
 # `make test` has what follows a cut in backend/run/test_events.py, and a shorter one below.
 @pytest.mark.long
-async def test_after_a_long_cut_the_charts_are_those_of_a_page_loaded_then(tmp_path: Path) -> None:
+async def test_after_a_long_cut_the_charts_are_those_of_a_page_loaded_then(
+    tmp_path: Path, browser: Browser
+) -> None:
     async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():
         run_id = (await world.start()).run_id
-        async with page_of(world, proxy, f"/runs/{run_id}/charts") as page:
+        async with page_of(browser, world, proxy, f"/runs/{run_id}/charts") as page:
             await until_updates(world, run_id, 20)
             await expect(page.locator(".chart canvas").first).to_be_visible()
             await proxy.cut()
@@ -108,10 +109,10 @@ async def test_after_a_long_cut_the_charts_are_those_of_a_page_loaded_then(tmp_p
                     await page.wait_for_timeout(200)
 
 
-async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path) -> None:
+async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path, browser: Browser) -> None:
     async with behind_proxy(tmp_path) as (world, proxy):
         run_id = await world.trained(192)
-        async with page_of(world, proxy, f"/runs/{run_id}") as page:
+        async with page_of(browser, world, proxy, f"/runs/{run_id}") as page:
             get = page.get_by_role("link", name="Get policy", exact=True)
             await expect(get).to_be_visible()
             await proxy.cut()
@@ -143,10 +144,10 @@ async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path)
 
 # `make test` stops a run in test_dashboard.py and resumes one in test_interrupt.py.
 @pytest.mark.long
-async def test_stop_asks_and_a_stopped_run_is_resumed(tmp_path: Path) -> None:
+async def test_stop_asks_and_a_stopped_run_is_resumed(tmp_path: Path, browser: Browser) -> None:
     async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():
         run_id = (await world.start()).run_id
-        async with page_of(world, proxy, f"/runs/{run_id}") as page:
+        async with page_of(browser, world, proxy, f"/runs/{run_id}") as page:
             await until_updates(world, run_id, 3)
             pill = page.locator(".run-head .state-pill")
             await expect(page.get_by_role("button", name="Pause training")).to_be_visible()

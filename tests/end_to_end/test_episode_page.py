@@ -12,18 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Download, Page, expect
+from playwright.async_api import Browser, Download, Page, expect
 
 from attract_command import run_attract
-from dashboard_page import (
-    check_accessible,
-    chromium,
-    open_page,
-    photograph,
-    photograph_all,
-    serve,
-    wait_until,
-)
+from dashboard_page import check_accessible, open_page, photograph, photograph_all, serve, wait_until
 from node_driver import bundle_driver
 
 expect.set_options(timeout=60_000)
@@ -117,9 +109,9 @@ def address(runs_dir: Path) -> Iterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def signed_in(address: str) -> AsyncGenerator[Page]:
+async def signed_in(browser: Browser, address: str) -> AsyncGenerator[Page]:
     """A page that has traded the address's token for its session."""
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with open_page(browser, address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         await page.emulate_media(reduced_motion="no-preference")
         yield page
@@ -168,9 +160,9 @@ async def content(download: Download, folder: Path) -> bytes:
 
 
 async def test_a_link_opens_an_episode_at_its_second(
-    address: str, episodes: dict[str, dict[str, Any]]
+    address: str, episodes: dict[str, dict[str, Any]], browser: Browser
 ) -> None:
-    async with signed_in(address) as page:
+    async with signed_in(browser, address) as page:
         circle = await keep(page, address, episodes["circle"])
         taken = [await open_episode(page, address, f"{circle}?at=50", 500) for _ in range(3)]
         print(f"opened at second 50 within {min(taken):.2f} to {max(taken):.2f} s")
@@ -187,8 +179,10 @@ async def test_a_link_opens_an_episode_at_its_second(
         await expect(page.locator(".ended")).to_have_text("Stopped")
 
 
-async def test_seeking_and_stepping_by_keys_alone(address: str, episodes: dict[str, dict[str, Any]]) -> None:
-    async with signed_in(address) as page:
+async def test_seeking_and_stepping_by_keys_alone(
+    address: str, episodes: dict[str, dict[str, Any]], browser: Browser
+) -> None:
+    async with signed_in(browser, address) as page:
         circle = await keep(page, address, episodes["circle"])
         await open_episode(page, address, circle, 1)
         await stop_at(page, 3)
@@ -226,13 +220,13 @@ async def test_seeking_and_stepping_by_keys_alone(address: str, episodes: dict[s
 
 
 async def test_what_differs_is_said_and_it_plays_on(
-    address: str, episodes: dict[str, dict[str, Any]]
+    address: str, episodes: dict[str, dict[str, Any]], browser: Browser
 ) -> None:
     other = json.loads(json.dumps(episodes["circle"]))
     packed = bytearray(base64.b64decode(other["actions"]["data"]))
     packed[25] = 0
     other["actions"] |= {"data": base64.b64encode(packed).decode()}
-    async with signed_in(address) as page:
+    async with signed_in(browser, address) as page:
         changed = await keep(page, address, other)
         await open_episode(page, address, f"{changed}?at=-2", 580)
         await expect(page.locator(".replay-note")).to_contain_text(
@@ -243,8 +237,8 @@ async def test_what_differs_is_said_and_it_plays_on(
         await expect_step(page, NUM_STEPS)
 
 
-async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]]) -> None:
-    async with signed_in(address) as page:
+async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]], browser: Browser) -> None:
+    async with signed_in(browser, address) as page:
         circle, zigzag = [await keep(page, address, episodes[name]) for name in ("circle", "zigzag")]
         await open_episode(page, address, f"{circle}?at=12&with={zigzag}", 120)
         await expect(page.get_by_test_id("episode")).to_have_count(2)
@@ -266,9 +260,9 @@ async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]
 
 
 async def test_the_runs_list_and_what_one_does_with_an_episode(
-    address: str, episodes: dict[str, dict[str, Any]], tmp_path: Path
+    address: str, episodes: dict[str, dict[str, Any]], tmp_path: Path, browser: Browser
 ) -> None:
-    async with signed_in(address) as page:
+    async with signed_in(browser, address) as page:
         wall = await keep(page, address, episodes["wall"])
         await page.goto(f"{address.split('#')[0]}#/runs/demo/play")
         listed = page.get_by_test_id("recorded-episodes")
@@ -320,9 +314,9 @@ async def drop(page: Page, name: str, text: str, *, times: int = 1) -> None:
 
 
 async def test_a_dropped_file_plays_or_says_in_a_sentence_why_not(
-    address: str, episodes: dict[str, dict[str, Any]]
+    address: str, episodes: dict[str, dict[str, Any]], browser: Browser
 ) -> None:
-    async with signed_in(address) as page:
+    async with signed_in(browser, address) as page:
         # From any page, of a bundled game that no run has.
         await drop(page, "pole.json", json.dumps(episodes["pole"]))
         await expect(page.get_by_text("pole.json: an episode of CartPole-v1")).to_be_visible()
@@ -385,9 +379,9 @@ def cracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # `make test` opens an episode of the runs list below, and has a fault's episode in
 # tests/web/dashboard/state/faults.
 @pytest.mark.long
-async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path) -> None:
+async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path, browser: Browser) -> None:
     with serve(cracked / "runs", "--project-dir", str(cracked)) as address:
-        async with signed_in(address) as page:
+        async with signed_in(browser, address) as page:
             await page.goto(f"{address.split('#')[0]}#/runs/cracked")
             card = page.get_by_test_id("fault")
             await expect(card).to_contain_text("the glass broke")
@@ -403,9 +397,9 @@ async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path) ->
 
 # `make test` plays the episode of a finding in backend/playtest/test_report_page.py.
 @pytest.mark.long
-async def test_a_finding_of_attract_ci_opens_its_episode(cracked: Path) -> None:
+async def test_a_finding_of_attract_ci_opens_its_episode(cracked: Path, browser: Browser) -> None:
     with serve(cracked / "runs", "--project-dir", str(cracked)) as address:
-        async with signed_in(address) as page:
+        async with signed_in(browser, address) as page:
             await page.goto(f"{address.split('#')[0]}#/runs/cracked/play")
             await expect(page.locator("tr[data-version]").first).to_be_visible()
             await expect(page.get_by_test_id("playtest")).to_have_count(0)

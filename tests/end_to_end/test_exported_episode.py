@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from attract_command import run_attract
-from dashboard_page import check_accessible, chromium, open_page, photograph_all
+from dashboard_page import check_accessible, open_page, photograph_all
 from node_driver import bundle_driver
 from served_page import served_folder
 
@@ -88,14 +88,16 @@ async def expect_step(page: Page, step: int, of: int) -> None:
     await expect(page.locator("#step")).to_have_text(f"{step} of {of}")
 
 
-async def test_it_plays_the_record_is_steered_and_says_how_it_ended(exported_pole: tuple[Path, str]) -> None:
+async def test_it_plays_the_record_is_steered_and_says_how_it_ended(
+    exported_pole: tuple[Path, str], browser: Browser
+) -> None:
     site, printed = exported_pole
     assert f"note: the page was opened and played to its end. {EQUAL}" in printed
     assert {path.name for path in site.iterdir()} == {"index.html", "page.js", "game.js", "episode.json"}
     assert sum((site / name).stat().st_size for name in ("index.html", "page.js")) < OWN_BYTES
     with served_folder(site.parents[2], STRICT) as address:
         # Leaving the block fails on whatever the policy reported or the console said.
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
+        async with open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await expect(page.get_by_role("heading", name="CartPole")).to_be_visible()
             await expect(page.locator("#players")).to_have_text("Played by a script, seed 3.")
             # By itself, to the end.
@@ -129,7 +131,9 @@ async def test_it_plays_the_record_is_steered_and_says_how_it_ended(exported_pol
             await expect(page.locator("#end")).to_have_text("Game over")
 
 
-async def test_another_play_than_the_record_is_said(pole: dict[str, Any], tmp_path: Path) -> None:
+async def test_another_play_than_the_record_is_said(
+    pole: dict[str, Any], tmp_path: Path, browser: Browser
+) -> None:
     other = {**pole, "returns": [41.0]}
     difference = (
         "It differs from the record at step 40, second 0.80 s: the return is 40; in the record it was 41."
@@ -137,13 +141,13 @@ async def test_another_play_than_the_record_is_said(pole: dict[str, Any], tmp_pa
     _, printed = export(tmp_path, saved(tmp_path, other), "--game", "cartpole")
     assert f"played to its end. {difference}" in printed
     with served_folder(tmp_path, STRICT) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
+        async with open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await expect(page.locator("#status")).to_contain_text(difference)
 
 
 # `make test` shows a failure on the dashboard in test_episode_page.py.
 @pytest.mark.long
-async def test_a_failure_is_shown_with_its_error(tmp_path: Path) -> None:
+async def test_a_failure_is_shown_with_its_error(tmp_path: Path, browser: Browser) -> None:
     (tmp_path / "crack.js").write_text(CRACKED_GAME)
     trained = run_attract(
         *("train", "crack.js", "--headless", "--workers", "1", "--run-id", "cracked"),
@@ -155,7 +159,7 @@ async def test_a_failure_is_shown_with_its_error(tmp_path: Path) -> None:
     _, printed = export(tmp_path, "cracked", "--failed")
     assert EQUAL in printed
     with served_folder(tmp_path, STRICT) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
+        async with open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await page.keyboard.press("End")
             await expect(page.locator("#end")).to_contain_text("The game failed: ")
             await expect(page.locator("#end")).to_contain_text("the glass broke")
@@ -203,7 +207,7 @@ def packed(actions: list[int]) -> dict[str, Any]:
 # `make test` plays an episode of a page again in test_replay.py, and has the folder of one in
 # backend/commands/test_exported_episode.py.
 @pytest.mark.long
-async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
+async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path, browser: Browser) -> None:
     episode = meteors(tmp_path)
     site, printed = export(tmp_path, saved(tmp_path, episode), "--game", "meteors")
     assert f"played to its end. {EQUAL}" in printed
@@ -213,7 +217,7 @@ async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
     own = [site / "index.html", site / "page.js", site / "game" / "page-clock.js"]
     assert sum(path.stat().st_size for path in own) < OWN_BYTES
     with served_folder(tmp_path) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
+        async with open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await page.keyboard.press("End")
             await expect(page.locator("#end")).to_have_text("Game over")
             await expect(page.locator("#status")).to_have_text(EQUAL)
@@ -235,13 +239,12 @@ async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["game.js", "episode.json"])
 async def test_a_folder_that_is_not_whole_says_so(
-    missing: str, exported_pole: tuple[Path, str], tmp_path: Path
+    missing: str, exported_pole: tuple[Path, str], tmp_path: Path, browser: Browser
 ) -> None:
     site = Path(shutil.copytree(exported_pole[0], tmp_path / SITE))
     (site / missing).unlink()
     with served_folder(tmp_path, STRICT) as address:
         async with (
-            chromium() as browser,
             open_page(browser, f"{address}/{SITE}/", moves=True) as (page, said),
         ):
             said.expected += ["404", missing, "Failed to fetch"]

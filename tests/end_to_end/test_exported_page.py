@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from attract_command import run_attract
-from dashboard_page import check_accessible, chromium, open_page
+from dashboard_page import check_accessible, open_page
 from served_page import served_folder
 
 expect.set_options(timeout=30_000)
@@ -46,14 +46,14 @@ def cartpole(trained_cartpole: Path) -> Path:
     return export_trained(trained_cartpole)
 
 
-async def test_an_agent_plays_until_one_takes_over(cartpole: Path):
+async def test_an_agent_plays_until_one_takes_over(cartpole: Path, browser: Browser):
     site = cartpole
     names = {path.name for path in site.iterdir()}
     assert names == {"index.html", "page.js", "game.js", "policy.json", "policy.onnx"}
     PICTURES.mkdir(parents=True, exist_ok=True)
     with served_folder(site, STRICT) as address:
         # Leaving the block fails on whatever the policy reported or the console said.
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await expect(page.get_by_role("heading", name="CartPole")).to_be_visible()
             await expect(page.locator("#status")).to_have_text("The agent plays.")
             await expect(page.get_by_role("button", name="Watch the agent")).to_have_attribute(
@@ -79,12 +79,14 @@ async def test_an_agent_plays_until_one_takes_over(cartpole: Path):
 
 
 @pytest.mark.long
-async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_policy(tmp_path: Path):
+async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_policy(
+    tmp_path: Path, browser: Browser
+):
     words = ("foragers", "--total-steps", "4000", "--collection.seats", "scout,scout,heavy")
     site = export_page(tmp_path, *words)
     assert {"scout.onnx", "heavy.onnx"} <= {path.name for path in site.iterdir()}
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await expect(page.locator("#status")).to_have_text("The agent plays.")
             await page.get_by_role("button", name="Play with the agent").click()
             await page.keyboard.press("ArrowLeft")
@@ -93,11 +95,11 @@ async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_po
 
 
 @pytest.mark.long
-async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path):
+async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path, browser: Browser):
     # The other paddle is the agent's; nobody touches a key, and the first one stands still.
     site = export_page(tmp_path, str(ROOT / "benchmarks" / "suite" / "duel.ts"), "--total-steps", "100000")
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("button", name="Play with the agent").click()
             await expect(page.locator("#status")).to_have_text("You play by keyboard.")
             scores = score_of(page, "You and the agent")
@@ -107,23 +109,23 @@ async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path
 
 
 @pytest.mark.long
-async def test_a_network_larger_than_a_file_may_be_is_split_and_plays(tmp_path: Path):
+async def test_a_network_larger_than_a_file_may_be_is_split_and_plays(tmp_path: Path, browser: Browser):
     site = export_page(tmp_path, "harvest", "--total-steps", "2000")
     assert {"policy.onnx.1", "policy.onnx.2"} <= {path.name for path in site.iterdir()}
     assert not (site / "policy.onnx").exists()
-    await watched(site)
+    await watched(browser, site)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("game", ["snake", "lander", "pendulum", "memory", "keydoor"])
-async def test_the_agent_of_each_bundled_game_plays_its_page(game: str, tmp_path: Path):
-    await watched(export_page(tmp_path, game, "--total-steps", "4000"))
+async def test_the_agent_of_each_bundled_game_plays_its_page(game: str, tmp_path: Path, browser: Browser):
+    await watched(browser, export_page(tmp_path, game, "--total-steps", "4000"))
 
 
-async def watched(site: Path) -> None:
+async def watched(browser: Browser, site: Path) -> None:
     """The agent plays an episode to its end in the page, and nothing is reported."""
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await expect(page.locator("#status")).to_have_text("The agent plays.")
             await expect(score_of(page, "The agent")).to_have_text(re.compile(r"-?\d+\.\d"), timeout=120_000)
             await page.get_by_role("button", name="Play yourself").click()
@@ -131,11 +133,13 @@ async def watched(site: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["game.js", "policy.json"])
-async def test_a_folder_that_is_not_whole_says_so(missing: str, cartpole: Path, tmp_path: Path):
+async def test_a_folder_that_is_not_whole_says_so(
+    missing: str, cartpole: Path, tmp_path: Path, browser: Browser
+):
     site = Path(shutil.copytree(cartpole, tmp_path / "site"))
     (site / missing).unlink()
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
+        async with open_page(browser, address, moves=True) as (page, said):
             said.expected += ["404", missing, "Failed to fetch"]
             await expect(page.locator("#status")).to_have_text(re.compile("cannot start"))
             await expect(page.locator("#status")).to_have_text(re.compile(missing.replace(".", r"\.")))

@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Request, expect
 
 from attract_command import AttractCommand
-from dashboard_page import URL, chromium, wait_for_more
+from dashboard_page import ACTIVE_RUN, URL, wait_for_more, wait_until
 from free_port import free_port
 from waiting import WAIT_SECONDS, until
 
@@ -124,15 +124,16 @@ async def join(
     return found
 
 
-async def test_a_phone_joins_without_the_inference_engine_and_a_laptop_with_it(small: Trainer) -> None:
-    async with chromium() as browser:
-        laptop, has_engine = await join(browser, small.own_link(), None, loads_engine=True)
-        assert has_engine
-        assert laptop > MIN_ENGINE_BYTES
-        phone, has_engine = await join(browser, small.visitors, PHONE)
-        print(f"a phone's first join: {phone / 1000:.0f} kB")
-        assert not has_engine
-        assert 100_000 < phone <= MAX_JOIN_BYTES
+async def test_a_phone_joins_without_the_inference_engine_and_a_laptop_with_it(
+    small: Trainer, browser: Browser
+) -> None:
+    laptop, has_engine = await join(browser, small.own_link(), None, loads_engine=True)
+    assert has_engine
+    assert laptop > MIN_ENGINE_BYTES
+    phone, has_engine = await join(browser, small.visitors, PHONE)
+    print(f"a phone's first join: {phone / 1000:.0f} kB")
+    assert not has_engine
+    assert 100_000 < phone <= MAX_JOIN_BYTES
     # What the phone played was trained on and judged as any visitor's play: nothing of it was refused.
     with small.admin() as admin:
         run = f"api/runs/{admin.get('api/info').json()['active_run']}"
@@ -151,9 +152,7 @@ async def watch(browser: Browser, trainer: Trainer, *, refuses: bool) -> tuple[i
         if refuses:
             await context.route("**/*.wasm", lambda route: route.abort())
         await page.goto(trainer.address)
-        await page.wait_for_function("() => fetch('api/info').then((answer) => answer.ok)")
-        with trainer.admin() as admin:
-            run_id = admin.get("api/info").json()["active_run"]
+        run_id = await wait_until(page, ACTIVE_RUN)
         await page.goto(f"{trainer.root}#/runs/{run_id}")
         first = await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
         if refuses:
@@ -165,8 +164,8 @@ async def watch(browser: Browser, trainer: Trainer, *, refuses: bool) -> tuple[i
 
 # `make test` joins without the engine above; who watches loads it as late.
 @pytest.mark.long
-async def test_a_first_watch_does_without_the_inference_engine(small: Trainer) -> None:
-    async with chromium() as browser, await browser.new_context() as helper:
+async def test_a_first_watch_does_without_the_inference_engine(small: Trainer, browser: Browser) -> None:
+    async with await browser.new_context() as helper:
         guest = await helper.new_page()
         await guest.goto(small.own_link())
         # Newer versions take over, too.
@@ -180,13 +179,13 @@ async def test_a_first_watch_does_without_the_inference_engine(small: Trainer) -
 @pytest.mark.long
 async def test_a_large_network_is_played_by_the_engine_on_a_phone_and_where_it_is_watched(
     tmp_path: Path,
+    browser: Browser,
 ) -> None:
     words = ("--policy.hidden-sizes", "1024,1024", "--worker-tier", "local")
     with trainer(tmp_path, *words) as large:
-        async with chromium() as browser:
-            for num_bytes, has_engine in (
-                await join(browser, large.visitors, PHONE, loads_engine=True),
-                await watch(browser, large, refuses=False),
-            ):
-                assert has_engine
-                assert num_bytes > MIN_ENGINE_BYTES
+        for num_bytes, has_engine in (
+            await join(browser, large.visitors, PHONE, loads_engine=True),
+            await watch(browser, large, refuses=False),
+        ):
+            assert has_engine
+            assert num_bytes > MIN_ENGINE_BYTES

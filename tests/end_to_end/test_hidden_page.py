@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import CDPSession, expect
+from playwright.async_api import Browser, CDPSession, expect
 
 from attract_command import AttractCommand
-from dashboard_page import RETURN_CHART, URL, chromium, wait_until
+from dashboard_page import ACTIVE_RUN, RETURN_CHART, URL, wait_until
 from free_port import free_port
 
 expect.set_options(timeout=60_000)
 
-RUN = "() => fetch('api/info').then((answer) => answer.ok && answer.json()).then((info) => info.active_run)"
-"""The server is there before the run."""
 LAST_STEPS = """async () => {
   const { active_run: run } = await (await fetch("api/info")).json();
   return (await (await fetch(`api/runs/${run}`)).json()).updates;
@@ -55,7 +53,7 @@ async def main_thread_share(session: CDPSession, seconds: float) -> float:
     ("seen_seconds", "hidden_seconds"), [(2, 5), pytest.param(10, 30, marks=pytest.mark.long)]
 )
 async def test_a_hidden_page_uses_at_most_a_hundredth_of_its_thread(
-    tmp_path: Path, seen_seconds: float, hidden_seconds: float
+    tmp_path: Path, seen_seconds: float, hidden_seconds: float, browser: Browser
 ) -> None:
     command = AttractCommand(
         *("train", "cartpole", "--headless", "--workers", "1", "--no-check", "--port", str(free_port())),
@@ -66,11 +64,11 @@ async def test_a_hidden_page_uses_at_most_a_hundredth_of_its_thread(
         assert command.process.stdout is not None
         found = URL.search(command.process.stdout.readline())
         assert found is not None
-        async with chromium() as browser, await browser.new_context() as context:
+        async with await browser.new_context() as context:
             await context.add_init_script(HIDE)
             page = await context.new_page()
             await page.goto(found.group(1))
-            run = await (await page.wait_for_function(RUN)).json_value()
+            run = await wait_until(page, ACTIVE_RUN)
             await page.goto(f"{found.group(1).split('#')[0]}#/runs/{run}")
             await wait_until(
                 page,

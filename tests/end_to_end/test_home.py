@@ -6,18 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Browser, Page, Route, expect
 
-from dashboard_page import (
-    FITS,
-    check_accessible,
-    chromium,
-    open_page,
-    photograph_all,
-    serve,
-    wait_for_more,
-    wait_until,
-)
+from dashboard_page import FITS, check_accessible, open_page, photograph_all, serve, wait_for_more, wait_until
 
 expect.set_options(timeout=60_000)
 
@@ -83,8 +74,10 @@ async def heard(page: Page) -> str:
 # `make test` starts a run from the first click to the last in test_dashboard.py.
 @pytest.mark.long
 @WIDTHS
-async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str, widths: tuple[int, ...]) -> None:
-    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+async def test_a_first_visitor_watches_an_agent_and_trains_one(
+    address: str, widths: tuple[int, ...], browser: Browser
+) -> None:
+    async with open_page(browser, address, moves=True) as (page, _):
         await expect(page.get_by_role("heading", name="Train an agent to play a game")).to_be_visible()
         # Every game says its aim, its keys and how soon it is learned, and has an agent to watch.
         cards = page.locator(".game-place")
@@ -132,17 +125,17 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str, wid
     ("game", "good"), [("memory", 1.0), pytest.param("pendulum", -400.0, marks=pytest.mark.long)]
 )
 async def test_a_policy_with_memory_and_one_of_numbers_play_as_they_learned(
-    shared_address: str, game: str, good: float
+    shared_address: str, game: str, good: float, browser: Browser
 ) -> None:
-    async with chromium() as browser, open_page(browser, shared_address, moves=True) as (page, _):
+    async with open_page(browser, shared_address, moves=True) as (page, _):
         await page.evaluate(f"location.hash = '#/games/{game}'")
         best = page.get_by_test_id("hud-best")
         await expect(best).not_to_have_text("–", timeout=90_000)
         assert float(await best.inner_text()) >= good
 
 
-async def test_what_is_loading_has_a_role_and_a_name(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_what_is_loading_has_a_role_and_a_name(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         held = asyncio.Event()
 
@@ -158,8 +151,8 @@ async def test_what_is_loading_has_a_role_and_a_name(shared_address: str) -> Non
         await expect(page.get_by_role("radio", name="Snake")).to_be_visible()
 
 
-async def test_a_game_that_is_not_there_is_said(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_a_game_that_is_not_there_is_said(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         await page.evaluate("location.hash = '#/games/none/such'")
         await expect(page.get_by_role("heading", name="No such game")).to_be_visible()
@@ -169,8 +162,8 @@ async def test_a_game_that_is_not_there_is_said(shared_address: str) -> None:
 # `make test` starts a run from the first click to the last in test_dashboard.py, and uses the table by
 # keys in test_runs_table.py.
 @pytest.mark.long
-async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str, browser: Browser) -> None:
+    async with open_page(browser, address, moves=True) as (page, _):
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_visible()
         # One stop for all games; the arrows choose, and what the chosen one offers comes next.
         await tab_to(page, "CartPole")
@@ -213,8 +206,8 @@ async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str) -> 
 
 # `make test` has a run that trains on Home above, and one that is paused in test_run_page.py.
 @pytest.mark.long
-async def test_home_shows_a_run_that_is_paused(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_home_shows_a_run_that_is_paused(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await page.get_by_role("radio", name="Snake").click()
         form = page.get_by_role("form", name="Train Snake")
         await form.get_by_label("Stop after steps", exact=True).fill("500000000")
@@ -237,9 +230,9 @@ async def test_home_shows_a_run_that_is_paused(address: str) -> None:
 
 @WIDTHS
 async def test_keys_are_listed_go_places_and_can_be_turned_off(
-    shared_address: str, widths: tuple[int, ...]
+    shared_address: str, widths: tuple[int, ...], browser: Browser
 ) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+    async with open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_visible()
         await page.keyboard.press("?")
         dialog = page.get_by_role("dialog", name="Keys")
@@ -277,8 +270,8 @@ async def test_keys_are_listed_go_places_and_can_be_turned_off(
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
 
 
-async def test_what_explains_is_a_description(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_what_explains_is_a_description(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         about = page.get_by_role("button", name="About Workers", exact=True)
         await expect(about).to_have_accessible_description(re.compile("^Threads"))
         card = page.get_by_role("radio", name="Snake", exact=True)
@@ -287,8 +280,8 @@ async def test_what_explains_is_a_description(shared_address: str) -> None:
 
 # `make test` starts a run from the form in test_dashboard.py.
 @pytest.mark.long
-async def test_a_tap_on_a_phone_brings_the_form_into_sight(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address, device="phone") as (page, _):
+async def test_a_tap_on_a_phone_brings_the_form_into_sight(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address, device="phone") as (page, _):
         await page.emulate_media(reduced_motion="reduce")
         await page.get_by_role("radio", name="Snake").tap()
         await expect(page.get_by_role("form", name="Train Snake")).to_be_in_viewport()

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract.browser.chromium import require_chromium
 from attract_command import run_attract
-from dashboard_page import chromium, open_page, open_part, serve
+from dashboard_page import open_page, open_part, serve
 
 GAME = Path(__file__).resolve().parents[1] / "support" / "hostile-game.js"
 SUMMARY = re.compile(r"hostile: (\d+) ways tried, (\d+) worked, (\d+) things overheard")
@@ -103,12 +103,14 @@ def test_hostile_01_in_a_headless_host_no_way_out_works_and_training_goes_on(tmp
     assert heard == []
 
 
-async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(tmp_path: Path) -> None:
+async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(
+    tmp_path: Path, browser: Browser
+) -> None:
     with foreign_server() as (foreign, heard):
         project = tmp_path / "project"
         write_game(project, foreign)
         with serve(tmp_path / "runs", "--project-dir", str(project)) as address:
-            async with chromium() as browser, open_page(browser, address, moves=True) as (page, complaints):
+            async with open_page(browser, address, moves=True) as (page, complaints):
                 # The browser says of each try that it was refused.
                 complaints.expected.append("")
                 await page.evaluate(

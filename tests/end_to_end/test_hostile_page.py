@@ -33,7 +33,7 @@ MISCHIEF = {
     "throw": 'if (life === 4000) throw new Error("lost my way");',
     "leave": 'if (life === 4000) location.href = "https://elsewhere.example/?" + life;',
     "reload": "if (life === 1000) location.reload();",
-    "hang": "if (thread <= 4 && parent.performance.now() > 2500) for (;;);",
+    "hang": "if (thread <= 2 && life > 1000) for (;;);",
     "boxes": 'alert("x"); confirm("x"); prompt("x"); open("https://elsewhere.example"); print();',
     "hoard": "(window.kept ??= []).push(new Float64Array(1000).fill(life));",
     "others": 'fetch("https://elsewhere.example").catch(() => 0); new WebSocket("wss://elsewhere.example");',
@@ -57,9 +57,9 @@ LONG = {"quietly", "throw", "leave", "reload", "boxes", "hoard", "others", "pare
 def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE.replace("MISCHIEF", MISCHIEF[kind]))
     (tmp_path / "hostile.page.ts").write_text(ADAPTER)
-    # What is named comes after some time only.
-    steps = "40000" if kind in NAMED else "12000"
-    words = ("train", "hostile.page.ts", "--headless", "--total-steps", steps, "--no-check")
+    # These come after some time only. One worker: each that hangs keeps a core busy until it is ended.
+    steps = "40000" if kind in ("throw", "leave") else "12000"
+    words = ("train", "hostile.page.ts", "--headless", "--workers", "1", "--total-steps", steps, "--no-check")
     result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     said = result.stdout + result.stderr
     assert result.code == 0, said

@@ -8,11 +8,11 @@ from pathlib import Path
 import onnxruntime
 import pytest
 import torch
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract_command import Outcome, run_attract
-from dashboard_page import chromium, open_page, open_part, serve, stop_run, wait_for_more
+from dashboard_page import open_page, open_part, serve, stop_run, wait_for_more
 
 expect.set_options(timeout=60_000)
 
@@ -126,9 +126,11 @@ def test_as_many_seats_as_agents_are_named(runs_dir: Path) -> None:
 
 
 @pytest.mark.soak
-async def test_the_dashboard_starts_watches_and_gives_away_every_policy(tmp_path: Path) -> None:
+async def test_the_dashboard_starts_watches_and_gives_away_every_policy(
+    tmp_path: Path, browser: Browser
+) -> None:
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Foragers")).click()
             form = page.get_by_role("form", name="Train Foragers")
             await form.get_by_label("Workers", exact=True).fill("1")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from playwright.async_api import Browser
 
 from attract.commands.new import WORKFLOW, Template, create_project
 from attract_command import run_attract
-from dashboard_page import chromium, open_page, wait_until
+from dashboard_page import open_page, wait_until
 from served_page import served_folder
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +89,7 @@ def test_the_readmes_example_is_typed_and_trains(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Path) -> None:
+async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Path, browser: Browser) -> None:
     folder, runs = installed(tmp_path / "catch", "pure"), tmp_path / "runs"
     words = ("train", str(folder / "src" / "game.ts"), "--headless", "--seed", "1", "--run-id", "r")
     trained = run_attract(*words, "--total-steps", "150000", runs_dir=runs)
@@ -98,40 +99,37 @@ async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Pat
     assert exported.code == 0, exported.stderr
     build(folder)
     with served_folder(folder / "dist") as address:
-        async with chromium() as browser:
-            page = await browser.new_page()
-            problems: list[str] = []
-            page.on("pageerror", lambda error: problems.append(str(error)))
-            await page.goto(address)
-            await page.click("#who")
-            # In the first episode the keyboard may have dropped a ball; one takes 4.5 seconds.
-            for _ in range(4):
-                await page.wait_for_function(SAID, timeout=90_000)
-                status = await page.inner_text("#status")
-                if "The agent scored 5.0" in status:
-                    break
-                await page.evaluate("document.querySelector('#status').textContent = ''")
-            assert "The agent scored 5.0" in status
-            assert problems == []
+        page = await browser.new_page()
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        await page.goto(address)
+        await page.click("#who")
+        # In the first episode the keyboard may have dropped a ball; one takes 4.5 seconds.
+        for _ in range(4):
+            await page.wait_for_function(SAID, timeout=90_000)
+            status = await page.inner_text("#status")
+            if "The agent scored 5.0" in status:
+                break
+            await page.evaluate("document.querySelector('#status').textContent = ''")
+        assert "The agent scored 5.0" in status
+        assert problems == []
 
 
-async def test_the_page_says_that_there_is_no_agent_yet(tmp_path: Path) -> None:
+async def test_the_page_says_that_there_is_no_agent_yet(tmp_path: Path, browser: Browser) -> None:
     folder = installed(tmp_path / "hover", "physics")
     build(folder)
     with served_folder(folder / "dist") as address:
-        async with chromium() as browser:
-            page = await browser.new_page()
-            await page.goto(address)
-            await page.click("#who")
-            await page.wait_for_function(
-                "document.querySelector('#status').textContent.includes('No agent yet')"
-            )
-            assert await page.inner_text("#who") == "Let the agent play"
+        page = await browser.new_page()
+        await page.goto(address)
+        await page.click("#who")
+        await page.wait_for_function("document.querySelector('#status').textContent.includes('No agent yet')")
+        assert await page.inner_text("#who") == "Let the agent play"
 
 
 @pytest.mark.long
 async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_plays_in_the_build(
     tmp_path: Path,
+    browser: Browser,
 ) -> None:
     folder, runs = tmp_path / "rebound", tmp_path / "runs"
     create_project(folder, "page")
@@ -148,13 +146,12 @@ async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_play
     install(folder)
     build(folder)
     with served_folder(folder / "dist") as address:
-        async with chromium() as browser:
-            async with open_page(browser, address, moves=True) as (page, _):
-                assert await page.evaluate(LOADED_AGENTS) == 0
-            async with open_page(browser, f"{address}?agent", moves=True) as (page, _):
-                assert await page.evaluate("game.state") == "menu"
-                await wait_until(page, "(enough) => game.score > enough", ENOUGH_REBOUNDS)
-                assert await page.evaluate(LOADED_AGENTS) == 1
+        async with open_page(browser, address, moves=True) as (page, _):
+            assert await page.evaluate(LOADED_AGENTS) == 0
+        async with open_page(browser, f"{address}?agent", moves=True) as (page, _):
+            assert await page.evaluate("game.state") == "menu"
+            await wait_until(page, "(enough) => game.score > enough", ENOUGH_REBOUNDS)
+            assert await page.evaluate(LOADED_AGENTS) == 1
 
 
 def run_workflow(folder: Path, skipped: set[str] = ELSEWHERE) -> tuple[str | None, str, str]:

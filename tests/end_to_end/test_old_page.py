@@ -6,11 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from playwright.async_api import Browser
+
 from attract.browser.host import join_url
 from attract.schema import PROTOCOL_VERSION
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from dashboard_page import chromium, open_page, wait_until
+from dashboard_page import open_page, wait_until
 from proxy import FrameProxy, Message, changed
 from zygote import start_learner
 
@@ -56,11 +58,10 @@ async def _joined(runs_dir: Path, pages: OldPages) -> AsyncGenerator[str]:
             await proxy.cut()
 
 
-async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path) -> None:
+async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path, browser: Browser) -> None:
     pages = OldPages(num_old=1)
     async with (
         _joined(tmp_path, pages) as link,
-        chromium() as browser,
         open_page(browser, link, moves=True) as (page, _),
     ):
         await asyncio.wait_for(pages.second.wait(), 60)
@@ -72,11 +73,12 @@ async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path) ->
         assert "#" not in page.url
 
 
-async def test_a_page_that_a_reload_does_not_mend_says_why_and_is_left_alone(tmp_path: Path) -> None:
+async def test_a_page_that_a_reload_does_not_mend_says_why_and_is_left_alone(
+    tmp_path: Path, browser: Browser
+) -> None:
     pages = OldPages(num_old=float("inf"))
     async with (
         _joined(tmp_path, pages) as link,
-        chromium() as browser,
         open_page(browser, link, moves=True) as (page, _),
     ):
         await asyncio.wait_for(pages.second.wait(), 60)

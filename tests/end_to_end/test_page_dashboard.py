@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.async_api import FrameLocator, Page, expect
+from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from dashboard_page import (
     VIEWPORTS,
     check_accessible,
-    chromium,
     open_page,
     photograph,
     serve,
@@ -109,10 +108,10 @@ async def colours_at(page: Page, screen: str, places: list[Place]) -> list[tuple
 
 
 @pytest.mark.long
-async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path) -> None:
+async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path, browser: Browser) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await start_training(page, "Meteors")
             version = await wait_for_more(page, WATCH, "data-version", 0)
             await wait_for_more(page, WATCH, "data-version", version + 1)
@@ -130,11 +129,11 @@ async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path)
 
 
 @pytest.mark.long
-async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Path) -> None:
+async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Path, browser: Browser) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     size = (400, 440)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Moles")).click()
             card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("own restart")
@@ -179,10 +178,12 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
 
 
 @pytest.mark.long
-async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_back(tmp_path: Path) -> None:
+async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_back(
+    tmp_path: Path, browser: Browser
+) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await start_training(page, "Moles")
             await wait_for_more(page, WATCH, "data-version", 0)
             screen = page.get_by_test_id("watch")
@@ -239,9 +240,9 @@ async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_
             await photograph(page, PICTURES / "page-game-ship.png", full_page=False)
 
 
-async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) -> None:
+async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path, browser: Browser) -> None:
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await start_training(page, "Moles")
             await page.get_by_role("button", name="Play yourself").click()
             play = page.get_by_test_id("play")
@@ -261,10 +262,10 @@ async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) 
 
 
 @pytest.mark.long
-async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) -> None:
+async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path, browser: Browser) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
+        async with open_page(browser, address, moves=True) as (page, said):
             # A warning of a browser without a GPU, of which a screenshot is taken.
             said.expected.append("GPU stall due to ReadPixels")
             place = page.locator(".game-place", has_text="Juggler")
@@ -294,11 +295,13 @@ async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) ->
 
 # `make test` plays a page by its pointer below.
 @pytest.mark.long
-async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(tmp_path: Path) -> None:
+async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(
+    tmp_path: Path, browser: Browser
+) -> None:
     (tmp_path / "flash.page.ts").write_text(SHORT_GAME)
     (tmp_path / "flash.html").write_text(SHORT_PAGE)
     with serve(tmp_path / "runs", "--project-dir", str(tmp_path)) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Flash")).click()
             card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("fresh page")

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
 from attract_command import run_attract
-from dashboard_page import chromium, open_page
+from dashboard_page import open_page
 from served_page import served_folder
 
 ABOVE = """<!doctype html><link rel="stylesheet" href="../../styles.css"><body>
@@ -67,7 +67,7 @@ def trained_moles(tmp_path: Path) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize("game", ["meteors", pytest.param("moles", marks=pytest.mark.soak)])
 async def test_the_exported_page_plays_itself_until_somebody_does(
-    game: str, tmp_path: Path, request: pytest.FixtureRequest
+    game: str, tmp_path: Path, request: pytest.FixtureRequest, browser: Browser
 ) -> None:
     runs_dir, site = request.getfixturevalue(f"trained_{game}"), tmp_path / "site"
     exported = run_attract("export", "p", "--page", "--out", str(site), runs_dir=runs_dir)
@@ -76,7 +76,7 @@ async def test_the_exported_page_plays_itself_until_somebody_does(
         "agent.js", "game.js", "main.js", "page.js", "policy.json", "policy.onnx",
     }  # fmt: skip
     with served_folder(site, POLICY) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
+        async with open_page(browser, address, moves=True) as (page, said):
             said.expected += ["404", "favicon"]
             assert (await page.evaluate(READ[game]))[0] != "playing"
             assert await best_of(page, game, MORE_THAN_CHANCE[game]) > MORE_THAN_CHANCE[game]

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser
 
 from attract_command import run_attract
-from dashboard_page import chromium, open_page
+from dashboard_page import open_page
 from served_page import served_folder
 
 PAGE = """<!doctype html><title>Lights</title><canvas width="60" height="40"></canvas><script>
@@ -71,13 +72,15 @@ def test_an_agent_learns_from_the_canvas_alone(folder: Path) -> None:
 
 
 @pytest.mark.long
-async def test_the_exported_page_is_played_by_what_its_canvas_shows(folder: Path, tmp_path: Path) -> None:
+async def test_the_exported_page_is_played_by_what_its_canvas_shows(
+    folder: Path, tmp_path: Path, browser: Browser
+) -> None:
     site = tmp_path / "site"
     words = ("export", "p", "--page", "--out", str(site))
     exported = run_attract(*words, runs_dir=folder / "runs", folder=folder)
     assert exported.code == 0, exported.stderr
     with served_folder(site, POLICY) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
+        async with open_page(browser, address, moves=True) as (page, said):
             said.expected += ["404", "favicon"]
             # After ten seconds without anybody; who sees nothing is right as often as not.
             best = 0

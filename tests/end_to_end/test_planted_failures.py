@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract_command import Outcome
-from dashboard_page import chromium, open_page, photograph, serve
+from dashboard_page import open_page, photograph, serve
 from planted_failures import PLANTED, SOUND, Run
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "findings"
@@ -51,10 +51,12 @@ def test_of_a_game_that_learns_nothing_is_said(runs_dir: Path) -> None:
 
 # `make test` has each planted failure's recorded run in backend/diagnosis.
 @pytest.mark.long
-async def test_the_runs_page_shows_it_with_what_to_try(unpaid: Outcome, runs_dir: Path) -> None:
+async def test_the_runs_page_shows_it_with_what_to_try(
+    unpaid: Outcome, runs_dir: Path, browser: Browser
+) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(runs_dir) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await page.goto(f"{address.split('#')[0]}#/runs/no-reward")
             card = page.get_by_test_id("findings")
             await expect(card).to_contain_text("Reward constant")

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract.games.library import GameLibrary
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
@@ -22,7 +22,6 @@ from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinar
 from attract.settings.run import PolicySettings
 from attract.vector.environments.environment import VectorEnvironment
 from attract_command import run_attract
-from dashboard_page import chromium
 from policies import create_policy, describe, randomise
 from served_page import served_folder
 
@@ -267,7 +266,7 @@ POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
 
 
 async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_scripts(
-    trained_cartpole: Path, tmp_path: Path
+    trained_cartpole: Path, tmp_path: Path, browser: Browser
 ) -> None:
     runs = trained_cartpole
     site = tmp_path / "site"
@@ -283,14 +282,13 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
     (site / "page.js").write_text(SCRIPT)
     problems: list[str] = []
     with served_folder(site, POLICY) as address:
-        async with chromium() as browser:
-            page = await browser.new_page()
-            page.on("pageerror", lambda error: problems.append(str(error)))
-            page.on("console", lambda message: problems.append(message.text))
-            await page.goto(address)
-            # Not `wait_for_function`, which evaluates what this page forbids to be evaluated.
-            await expect(page).to_have_title(re.compile(r"^\{"), timeout=60_000)
-            means = {who: np.mean(lengths) for who, lengths in json.loads(await page.title()).items()}
+        page = await browser.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: problems.append(message.text))
+        await page.goto(address)
+        # Not `wait_for_function`, which evaluates what this page forbids to be evaluated.
+        await expect(page).to_have_title(re.compile(r"^\{"), timeout=60_000)
+        means = {who: np.mean(lengths) for who, lengths in json.loads(await page.title()).items()}
     # A browser asks for an icon on its own, which this page does not allow.
     assert [problem for problem in problems if "favicon" not in problem] == []
     assert means["trained"] >= 450

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from dashboard_page import (
     RETURN_CHART,
     check_accessible,
-    chromium,
     open_page,
     open_part,
     photograph,
@@ -89,8 +88,10 @@ async def check_in_sight(page: Page) -> None:
 
 # `make test` has this page in both themes and at a phone's width in test_accessible_pages.py.
 @pytest.mark.long
-async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await page.set_viewport_size({"width": 1440, "height": 900})
         # Over, with what is shipped first.
         await open_run(page, "p")
@@ -114,8 +115,8 @@ async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(address
         await stop_run(page)
 
 
-async def test_each_part_has_an_address_and_old_ones_still_work(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_each_part_has_an_address_and_old_ones_still_work(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await open_run(page, "p?version=0")
         watch = page.get_by_test_id("watch")
         await expect(watch).to_have_attribute("data-version", "0")
@@ -142,8 +143,10 @@ async def test_each_part_has_an_address_and_old_ones_still_work(address: str) ->
 
 # `make test` has each page at a phone's width in test_accessible_pages.py.
 @pytest.mark.long
-async def test_on_a_phone_the_parts_scroll_and_the_game_is_one_tap_away(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address, device="phone") as (page, _):
+async def test_on_a_phone_the_parts_scroll_and_the_game_is_one_tap_away(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address, device="phone") as (page, _):
         await open_run(page, "p/settings")
         await page.get_by_text("settings the same").tap()
         await page.mouse.wheel(0, 3000)
@@ -159,8 +162,8 @@ def values_of(row: Locator) -> Locator:
     return row.locator("td")
 
 
-async def test_settings_beside_the_game_s_own_and_another_run_s(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_settings_beside_the_game_s_own_and_another_run_s(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await open_run(page, "p/settings")
         changed = page.locator(".run-settings > .card").first.locator("tr[data-setting]")
         # As `conftest.py` trains it.
@@ -207,8 +210,8 @@ async def test_settings_beside_the_game_s_own_and_another_run_s(address: str) ->
 
 # `make test` has the log's route in backend/server/routes and its text in tests/web/dashboard/state/log-text.
 @pytest.mark.long
-async def test_the_log_of_a_past_run_with_levels_and_search(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+async def test_the_log_of_a_past_run_with_levels_and_search(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, complaints):
         complaints.expected.append("the ball left the field")
         await start_training(page, "Talker")
         await wait_for_more(page, RETURN_CHART, "data-points", 1)
@@ -251,8 +254,10 @@ globalThis.Notification = class extends Notification {
 
 # `make test` has title and notification in tests/web/dashboard/state (tab-title, run-news).
 @pytest.mark.long
-async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await expect(page).to_have_title("Home · Attract")
         own = await page.evaluate(ICON)
         await page.context.grant_permissions(["notifications"])
@@ -286,30 +291,29 @@ async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(addres
         assert await page.evaluate(ICON) == own
 
 
-async def test_play_by_keyboard_and_by_touch(address: str) -> None:
-    async with chromium() as browser:
-        async with open_page(browser, f"{address}&run=p", scheme="dark") as (page, _):
-            await page.get_by_role("button", name="Play yourself").click()
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
-            assert "stage=play" in page.url
-            await page.keyboard.press("ArrowLeft")
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
-            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
-            await photograph(page, PICTURES / "play-desktop-dark.png", full_page=False)
-            # Held to the left the pole falls.
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "over")
-            await expect(page.get_by_test_id("hud-best")).not_to_have_text("–")
-            await page.keyboard.press("ArrowRight")
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
-            run_url = page.url
-        async with open_page(browser, address, device="phone") as (page, _):
-            await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
-            await page.goto(run_url)
-            up = page.locator(".touch-keys").get_by_role("button", name="←")
-            await up.tap()
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
-            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
-            await photograph(page, PICTURES / "play-phone-light.png", full_page=False)
+async def test_play_by_keyboard_and_by_touch(address: str, browser: Browser) -> None:
+    async with open_page(browser, f"{address}&run=p", scheme="dark") as (page, _):
+        await page.get_by_role("button", name="Play yourself").click()
+        await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
+        assert "stage=play" in page.url
+        await page.keyboard.press("ArrowLeft")
+        await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+        await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+        await photograph(page, PICTURES / "play-desktop-dark.png", full_page=False)
+        # Held to the left the pole falls.
+        await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "over")
+        await expect(page.get_by_test_id("hud-best")).not_to_have_text("–")
+        await page.keyboard.press("ArrowRight")
+        await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+        run_url = page.url
+    async with open_page(browser, address, device="phone") as (page, _):
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        await page.goto(run_url)
+        up = page.locator(".touch-keys").get_by_role("button", name="←")
+        await up.tap()
+        await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+        await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+        await photograph(page, PICTURES / "play-phone-light.png", full_page=False)
 
 
 async def plays_an_older_version_until_the_newest_is_chosen(page: Page) -> None:
@@ -348,8 +352,9 @@ async def plays_an_older_version_until_the_newest_is_chosen(page: Page) -> None:
 
 async def test_a_live_run_plays_each_version_and_a_viewer_has_no_button_that_would_be_refused(
     address: str,
+    browser: Browser,
 ) -> None:
-    async with chromium() as browser, open_page(browser, address, moves=True) as (page, own):
+    async with open_page(browser, address, moves=True) as (page, own):
         # A card of Home may play the game that warns.
         own.expected.append("the ball left the field")
         await start_training(page, "CartPole")

@@ -6,22 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Locator, Page, Route, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
 from attract.runs.labels import write_labels
 from attract.runs.metrics import MetricsStore
 from attract.schema.run_list import RunLabels
-from dashboard_page import (
-    FITS,
-    check_accessible,
-    chromium,
-    open_page,
-    photograph_all,
-    serve,
-    wait_until,
-)
+from dashboard_page import FITS, check_accessible, open_page, photograph_all, serve, wait_until
 from indexed_runs import run_on_disk
 
 expect.set_options(timeout=60_000)
@@ -93,8 +85,10 @@ def row(page: Page, run_id: str) -> Locator:
     return page.locator(f'tr[data-id="{run_id}"]')
 
 
-async def test_runs_are_searched_sorted_and_the_address_keeps_it(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, complaints):
+async def test_runs_are_searched_sorted_and_the_address_keeps_it(
+    shared_address: str, browser: Browser
+) -> None:
+    async with open_page(browser, shared_address) as (page, complaints):
         complaints.expected.append("400")
         await open_table(page)
         await expect_rows(page, "fast-2", "slow-2", "fast-1", "slow-1", "pole")
@@ -126,8 +120,8 @@ async def test_runs_are_searched_sorted_and_the_address_keeps_it(shared_address:
 
 # `make test` searches and compares above.
 @pytest.mark.long
-async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         await open_table(page)
         await expect(page.get_by_role("columnheader", name="learning_rate")).to_be_visible()
         await expect(row(page, "slow-1").locator('[data-column="ppo.learning_rate"] strong')).to_have_text(
@@ -145,8 +139,8 @@ async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str)
 
 # `make test` names a run on its own page in test_daily_use.py.
 @pytest.mark.long
-async def test_labels_are_edited_in_place_and_stay(address: str, runs_dir: Path) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_labels_are_edited_in_place_and_stay(address: str, runs_dir: Path, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await open_table(page)
         pole = row(page, "pole")
         for label, text in (("name", "Tall <b>pole</b>"), ("tags", "good paper"), ("note", "with a = 1")):
@@ -169,8 +163,10 @@ async def test_labels_are_edited_in_place_and_stay(address: str, runs_dir: Path)
         assert '"tags"' in (runs_dir / "pole" / "labels.json").read_text()
 
 
-async def test_a_run_is_archived_and_deleted_and_both_are_undone(address: str, runs_dir: Path) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_a_run_is_archived_and_deleted_and_both_are_undone(
+    address: str, runs_dir: Path, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await open_table(page, "?q=game:snake&sort=id")
         await expect_rows(page, "fast-1", "fast-2", "slow-1", "slow-2")
         await row(page, "fast-1").get_by_role("button", name="Archive").click()
@@ -191,8 +187,10 @@ async def test_a_run_is_archived_and_deleted_and_both_are_undone(address: str, r
 
 # `make test` archives, deletes and undoes below.
 @pytest.mark.long
-async def test_deleted_runs_are_listed_restored_and_erased(address: str, runs_dir: Path) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_deleted_runs_are_listed_restored_and_erased(
+    address: str, runs_dir: Path, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await open_table(page, "?q=game:snake&sort=id")
         for run_id in ("fast-1", "fast-2", "slow-1"):
             await row(page, run_id).get_by_role("button", name="Delete").click()
@@ -230,10 +228,12 @@ async def test_deleted_runs_are_listed_restored_and_erased(address: str, runs_di
 
 # `make test` groups runs in tests/web/dashboard/state/run-table.
 @pytest.mark.long
-async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str, runs_dir: Path) -> None:
+async def test_seeds_of_equal_settings_are_one_row_that_opens(
+    address: str, runs_dir: Path, browser: Browser
+) -> None:
     for run_id in ("fast-1", "slow-2"):
         write_labels(RunDirectory.view(runs_dir, run_id), RunLabels(tags=["study-7"]))
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with open_page(browser, address) as (page, _):
         await open_table(page)
         await page.get_by_label("Group by").select_option("seeds")
         groups = page.locator('tr[data-kind="group"]')
@@ -275,8 +275,8 @@ async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
     )
 
 
-async def test_the_table_is_used_by_keys_alone(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_the_table_is_used_by_keys_alone(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         await open_table(page, "?sort=id")
         # Who has turned the page's keys off has turned these off too.
         await page.evaluate("localStorage.setItem('attract keys', 'off')")
@@ -294,8 +294,8 @@ async def test_the_table_is_used_by_keys_alone(shared_address: str) -> None:
         await expect(page).to_have_url(re.compile("#/runs/fast-2"))
 
 
-async def test_two_runs_are_compared(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_two_runs_are_compared(shared_address: str, browser: Browser) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         await open_table(page)
         for run_id in ("fast-1", "slow-1"):
             await row(page, run_id).get_by_role("checkbox").check()
@@ -338,8 +338,10 @@ async def test_two_runs_are_compared(shared_address: str) -> None:
 
 # `make test` compares two runs below.
 @pytest.mark.long
-async def test_what_the_better_run_did_differently_is_four_clicks_from_home(shared_address: str) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+async def test_what_the_better_run_did_differently_is_four_clicks_from_home(
+    shared_address: str, browser: Browser
+) -> None:
+    async with open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         PICTURES.mkdir(parents=True, exist_ok=True)
         clicks = [
@@ -364,12 +366,14 @@ async def test_what_the_better_run_did_differently_is_four_clicks_from_home(shar
         await page.screenshot(path=PICTURES / "better-run.png", full_page=True)
 
 
-async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir: Path) -> None:
+async def test_a_run_that_goes_on_is_current_in_the_table(
+    address: str, runs_dir: Path, browser: Browser
+) -> None:
     held = RunDirectory.open_locked(runs_dir, "pole")
     store = MetricsStore(runs_dir / "pole" / "metrics.db")
     view = {**store.fact(VIEW), "state": "running", "total_steps": 10_000}
     store.put_fact(VIEW, view)
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with open_page(browser, address) as (page, _):
         await open_table(page, "?sort=-steps")
         await expect(row(page, "pole")).to_contain_text("Training")
         await expect(row(page, "pole").get_by_role("button", name="Delete")).to_be_disabled()
@@ -383,12 +387,12 @@ async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir
 
 # `make test` has a viewer's run page in test_run_page.py.
 @pytest.mark.long
-async def test_who_may_only_look_is_offered_no_change(address: str) -> None:
+async def test_who_may_only_look_is_offered_no_change(address: str, browser: Browser) -> None:
     async def as_viewer(route: Route) -> None:
         answer = await route.fetch()
         await route.fulfill(response=answer, json={**await answer.json(), "role": "viewer"})
 
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with open_page(browser, address) as (page, _):
         await page.route("**/api/info", as_viewer)
         await page.reload()
         await open_table(page)
@@ -400,7 +404,9 @@ async def test_who_may_only_look_is_offered_no_change(address: str) -> None:
 
 
 @pytest.mark.parametrize("device", ["desktop", pytest.param("phone", marks=pytest.mark.long)])
-async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, device: str) -> None:
+async def test_only_rows_in_sight_are_drawn_and_the_page_fits(
+    tmp_path: Path, device: str, browser: Browser
+) -> None:
     for number in range(120):
         run_on_disk(
             tmp_path,
@@ -411,7 +417,7 @@ async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, de
             game="cartpole" if number < 2 else "snake",
         )
     with serve(tmp_path) as address:
-        async with chromium() as browser, open_page(browser, address, device=device) as (page, _):  # type: ignore[arg-type]
+        async with open_page(browser, address, device=device) as (page, _):  # type: ignore[arg-type]
             await open_table(page)
             await expect(page.get_by_text("120 runs")).to_be_visible()
             assert await page.locator("tr[data-id]").count() < 60

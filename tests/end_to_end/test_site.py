@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
-from dashboard_page import chromium, open_page
+from dashboard_page import open_page
 from served_page import served_folder
 
 ROOT = Path(__file__).parents[2]
@@ -28,10 +28,10 @@ async def run_make_docs() -> str:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-async def test_it_is_built_and_a_trained_agent_plays_on_its_first_page() -> None:
+async def test_it_is_built_and_a_trained_agent_plays_on_its_first_page(browser: Browser) -> None:
     await run_make_docs()
     with served_folder(BUILT) as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await expect(page.get_by_role("heading", name="An agent for your browser game")).to_be_visible()
             frame = page.frame_locator("iframe")
             await page.locator("iframe").scroll_into_view_if_needed()

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from attract.settings.run import ALGORITHM_SETTINGS
 from attract.settings.schema import run_settings_schema, setting_paths
-from dashboard_page import check_accessible, chromium, open_page, photograph, serve, stop_run, wait_until
+from dashboard_page import check_accessible, open_page, photograph, serve, stop_run, wait_until
 
 expect.set_options(timeout=60_000)
 
@@ -119,8 +119,8 @@ def settings_of(algorithm: str) -> set[str]:
     return {path for path in SETTINGS if path != "preset" and not path.startswith(others)}
 
 
-async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_the_form_shows_and_sends_what_will_run(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         await page.get_by_role("radio", name=re.compile("^Memory")).click()
         form = page.get_by_role("form", name="Train Memory")
         await expect(form).to_be_visible()
@@ -222,8 +222,10 @@ IN_WINDOW = """(selector) => {
 
 # `make test` starts a run by this button in test_dashboard.py.
 @pytest.mark.long
-async def test_the_start_button_is_within_the_window_beside_every_game(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_the_start_button_is_within_the_window_beside_every_game(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address) as (page, _):
         await page.set_viewport_size({"width": 1280, "height": 720})
         button = ".start-form button[type=submit]"
         await wait_until(page, IN_WINDOW, button)
@@ -254,8 +256,8 @@ async def test_the_start_button_is_within_the_window_beside_every_game(address: 
 
 # `make test` has what the form sends below, and each setting's default in contract/test_resolved_settings.py.
 @pytest.mark.long
-async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_empty_fields_read_what_the_run_will_use(address: str, browser: Browser) -> None:
+    async with open_page(browser, address) as (page, _):
         for game, preset, expected in (
             ("Snake", "", {"ppo.gae_lambda": "0.95 (automatic)", "ppo.minibatch_steps": "256 (automatic)"}),
             ("Meteors", "memory", {"ppo.gae_lambda": "0.95 (automatic)"}),
@@ -286,8 +288,10 @@ async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:
 
 
 @pytest.mark.long
-async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(
+    address: str, browser: Browser
+) -> None:
+    async with open_page(browser, address, moves=True) as (page, _):
         card = page.locator(".game-card").first
         await expect(card).to_contain_text("Sized")
         # Drawn without a colour of its own it is light on the dark stage.

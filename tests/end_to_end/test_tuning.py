@@ -10,11 +10,11 @@ from typing import Any
 
 import psutil
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract.runs.studies import read_view, study_folder
 from attract_command import AttractCommand
-from dashboard_page import check_accessible, chromium, open_page, photograph_all, serve
+from dashboard_page import check_accessible, open_page, photograph_all, serve
 from waiting import WAIT_SECONDS
 
 expect.set_options(timeout=60_000)
@@ -47,7 +47,9 @@ def wait_for_words(path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: Path) -> None:
+async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(
+    tmp_path: Path, browser: Browser
+) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     folder = study_folder(tmp_path / "runs", "s")
     first = tune(tmp_path)
@@ -70,7 +72,7 @@ async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: P
     again = tune(tmp_path)
     try:
         with serve(tmp_path / "runs") as url:
-            async with chromium() as browser, open_page(browser, url) as (page, _):
+            async with open_page(browser, url) as (page, _):
                 await page.get_by_role("link", name="Tuning").click()
                 await expect(page.locator(".runs-list")).to_contain_text("Searching")
                 await page.get_by_role("link", name=re.compile("^s")).first.click()

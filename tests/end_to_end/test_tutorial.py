@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
-from dashboard_page import chromium
 from documented_commands import typed_blocks
 from terminal import Terminal, open_terminal
 
@@ -16,7 +15,7 @@ SERVED = re.compile(r"Local: +(http://localhost:\d+/)")
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-async def test_every_line_of_the_tutorial_works_where_it_is_read(tmp_path: Path) -> None:
+async def test_every_line_of_the_tutorial_works_where_it_is_read(tmp_path: Path, browser: Browser) -> None:
     with open_terminal(tmp_path) as first, open_terminal(tmp_path) as second:
         address = ""
         for block in typed_blocks(TUTORIAL):
@@ -29,14 +28,13 @@ async def test_every_line_of_the_tutorial_works_where_it_is_read(tmp_path: Path)
                     _type(terminal, line)
         assert address, "the second terminal serves no page"
         _check_folders(tmp_path)
-        async with chromium() as browser:
-            page = await browser.new_page()
-            await page.goto(address)
-            await page.get_by_role("button", name="Let the agent play").click()
-            # There are five balls; random play misses most.
-            await expect(page.get_by_role("status")).to_contain_text(
-                re.compile(r"The agent scored [45]\.0"), timeout=90_000
-            )
+        page = await browser.new_page()
+        await page.goto(address)
+        await page.get_by_role("button", name="Let the agent play").click()
+        # There are five balls; random play misses most.
+        await expect(page.get_by_role("status")).to_contain_text(
+            re.compile(r"The agent scored [45]\.0"), timeout=90_000
+        )
 
 
 def _check_folders(folder: Path) -> None:

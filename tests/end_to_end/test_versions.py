@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from attract.runs.directory import RunDirectory
 from attract_command import run_attract
 from dashboard_page import (
     RETURN_CHART,
     check_accessible,
-    chromium,
     open_page,
     photograph,
     serve,
@@ -111,10 +110,10 @@ def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: 
 # `make test` chooses a version of a live run above.
 @pytest.mark.long
 async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_is_over(
-    address: str, runs_dir: Path
+    address: str, runs_dir: Path, browser: Browser
 ) -> None:
     versions = RunDirectory(runs_dir / "demo", None).versions()
-    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+    async with open_page(browser, address, moves=True) as (page, _):
         await open_run(page, "demo")
         newest = await wait_for_more(page, WATCH, "data-version", 0)
         assert newest == versions[-1]
@@ -168,7 +167,7 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
 
 
 async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
-    address: str, runs_dir: Path
+    address: str, runs_dir: Path, browser: Browser
 ) -> None:
     shutil.copytree(runs_dir / "demo", runs_dir / "spoilt", symlinks=True)
     versions = RunDirectory(runs_dir / "spoilt", None).versions()
@@ -177,7 +176,7 @@ async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
     # As a trainer leaves it that is killed.
     for path in (runs_dir / "spoilt" / "export").iterdir():
         path.unlink()
-    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+    async with open_page(browser, address) as (page, complaints):
         complaints.expected.append("404")
         await open_run(page, "spoilt", f"?version={versions[1]}")
         alert = page.locator(WATCH).locator(".over")

@@ -9,10 +9,10 @@ import venv
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract_command import Outcome
-from dashboard_page import chromium, open_page
+from dashboard_page import open_page
 from served_page import served_folder
 
 # `make test` does without: to build and install a wheel takes 50 seconds.
@@ -127,7 +127,7 @@ def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp
 
 
 async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
-    installed: Path, tmp_path: Path
+    installed: Path, tmp_path: Path, browser: Browser
 ) -> None:
     """The whole way of somebody who has no clone, with what npm brings."""
     created = _run(installed, "new", "star-catcher", folder=tmp_path)
@@ -146,7 +146,7 @@ async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
     assert names == {"agent.js", "policy.json", "policy.onnx"}
     await _typed("npm run build", folder)
     with served_folder(folder / "dist") as address:
-        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
+        async with open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("button", name="Let the agent play").click()
             # It may take over in the middle of an episode, of which a ball may be lost already.
             await expect(page.get_by_role("status")).to_contain_text("The agent scored 5.0", timeout=60_000)

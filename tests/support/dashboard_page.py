@@ -7,14 +7,13 @@ import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from attract_command import AttractCommand
 from free_port import free_port
 from proxy import TcpProxy
-from shared_chromium import SHARED_CHROMIUM
 
 URL = re.compile(r"dashboard: (\S+)")
 DRIVER_REMARK = re.compile(r"GL Driver Message \(OpenGL, Performance,")
@@ -43,6 +42,10 @@ TRANSITIONS_OVER = """Promise.allSettled(
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FITS = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
+ACTIVE_RUN = (
+    "() => fetch('api/info').then((answer) => answer.ok && answer.json()).then((info) => info.active_run)"
+)
+"""The server is there before the run."""
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 TAKES_PICTURES = "ATTRACT_TEST_PICTURES" in os.environ
 """A picture is for a person to look at, and takes half a second: tests take them where that is asked for."""
@@ -78,17 +81,6 @@ def serve(runs_dir: Path, *arguments: str):
     finally:
         command.kill()
         command.process.communicate()
-
-
-@contextlib.asynccontextmanager
-async def chromium() -> AsyncGenerator[Browser]:
-    """The headless Chromium of this worker of pytest; what is opened in it is closed with the block."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.connect(SHARED_CHROMIUM.address())
-        try:
-            yield browser
-        finally:
-            await browser.close()
 
 
 @contextlib.asynccontextmanager
@@ -207,19 +199,21 @@ async def read_number(page: Page, selector: str, attribute: str) -> int:
     return int(await page.locator(selector).get_attribute(attribute) or "0")
 
 
-async def wait_until(page: Page, condition: str, argument: object = None, *, seconds: float = 60) -> None:
-    """Wait until `condition`, a JavaScript function of `argument`, is true in the page.
+async def wait_until(page: Page, condition: str, argument: object = None, *, seconds: float = 60) -> Any:
+    """Wait until `condition`, a JavaScript function of `argument`, gives or promises something; gives that.
 
-    Playwright's own waiting needs `eval`, which the page's policy forbids.
+    Playwright's own waiting needs `eval`, which the page's policy forbids, and takes any promise for true.
 
     Raises: TimeoutError: after so many seconds.
     """
     loop = f"""async (argument) => {{
       const condition = {condition};
-      while (!condition(argument)) await new Promise((resolve) => setTimeout(resolve, 50));
+      let answer;
+      while (!(answer = await condition(argument))) await new Promise((resolve) => setTimeout(resolve, 50));
+      return answer;
     }}"""
     async with asyncio.timeout(seconds):
-        await page.evaluate(loop, argument)
+        return await page.evaluate(loop, argument)
 
 
 async def wait_for_more(page: Page, selector: str, attribute: str, least: int) -> int:

@@ -1,6 +1,5 @@
 """One headless Chromium for all tests of a pytest worker; each test connects to it, with its own contexts."""
 
-import atexit
 import json
 import os
 import signal
@@ -28,6 +27,14 @@ class SharedChromium:
         if self._process is None or self._process.poll() is not None:
             self._start()
         return self._address
+
+    def connect_launches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have `BrowserType.launch` connect to it, whatever the switches."""
+
+        async def connect(chromium: BrowserType, **_switches: object) -> Browser:
+            return await chromium.connect(self.address())
+
+        monkeypatch.setattr(BrowserType, "launch", connect)
 
     def close(self) -> None:
         """End it, if it was started."""
@@ -58,16 +65,3 @@ class SharedChromium:
             assert self._process.stdout is not None
             self._address = self._process.stdout.readline().strip()
         assert self._address.startswith("ws://"), "Playwright started no browser"
-        atexit.register(self.close)
-
-
-SHARED_CHROMIUM = SharedChromium()
-
-
-def connect_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have `BrowserType.launch` connect to it, whatever the switches."""
-
-    async def connect(chromium: BrowserType, **_switches: object) -> Browser:
-        return await chromium.connect(SHARED_CHROMIUM.address())
-
-    monkeypatch.setattr(BrowserType, "launch", connect)

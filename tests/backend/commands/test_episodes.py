@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.backend.schema.test_recorded_episode import EPISODE
 
 from attract.commands import replay as module
@@ -18,7 +18,7 @@ from attract.playtest.report_page import ShownGame, report_page
 from attract.runs.episode_files import written
 from attract.schema.recorded_episode import EpisodeDifference, EpisodeReplay, RecordedEpisode
 from attract.settings.run import ServerSettings
-from dashboard_page import check_accessible, chromium, open_page
+from dashboard_page import check_accessible, open_page
 from playtest_reports import failed, found
 from recorded_episodes import recorded
 from socket_fleet import DESCRIPTION
@@ -190,7 +190,7 @@ async def gray(page: Page) -> int:
 
 
 @pytest.mark.usefixtures("one_browser")
-async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path) -> None:
+async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path, browser: Browser) -> None:
     server = ServerSettings(project_dir=folder, runs_dir=folder / "runs")
     games = GameLibrary(folder, runs_dir=server.runs_dir)
     module = await games.resolve(str(folder / "game.page.ts"))
@@ -207,7 +207,7 @@ async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path) -> No
 
     report = folder / "report.html"
     report.write_text(report_page(failed(*findings), ShownGame("Dusk", None, taken)))
-    async with chromium() as browser, open_page(browser, report.as_uri(), moves=True) as (page, _):
+    async with open_page(browser, report.as_uri(), moves=True) as (page, _):
         card = page.locator("#finding-1-error")
         await expect(card.locator("output")).to_have_text("when it happens")
         # Two ticks a step, a shade a tick.

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from attract.playtest.report_page import WEB, EpisodePictures, ShownGame, report_page
 from attract.schema.recorded_episode import RecordedEpisode
-from dashboard_page import check_accessible, chromium, open_page, photograph_all
+from dashboard_page import check_accessible, open_page, photograph_all
 from node_driver import bundle_driver
 from playtest_reports import failed, found, report
 
@@ -26,7 +26,9 @@ def pole(tmp_path_factory: pytest.TempPathFactory) -> RecordedEpisode:
     return RecordedEpisode.model_validate(episode)
 
 
-async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode, tmp_path: Path) -> None:
+async def test_the_episode_of_a_finding_plays_in_its_card(
+    pole: RecordedEpisode, tmp_path: Path, browser: Browser
+) -> None:
     # Slow enough that two seconds before its end is amid it.
     slow = pole.model_copy(update={"seconds_per_step": 0.1})
     error = found(slow, seconds=3.0, step=30)
@@ -40,7 +42,6 @@ async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode,
     file.write_text(page_text)
     for scheme in ("light", "dark"):
         async with (
-            chromium() as browser,
             open_page(browser, file.as_uri(), scheme=scheme, moves=True) as (page, said),
         ):
             await expect(page.get_by_role("heading", name="error")).to_be_visible()

@@ -28,10 +28,13 @@ test("a menu that reacts to keys is not the game: the game may move once a count
   expect(score).toBe("w.game?.score");
 });
 
-/** Keeps all to itself; draws a player and a stone by `rectangle`. */
+/** Keeps all to itself, and stands still from one press of Space to the next; draws a player and a stone by `rectangle`. */
 const SECRET = `
-  let x = 50, y = 0, isPlaying = false;
+  let x = 50, y = 0, isPlaying = false, isPaused = false, wasHeld = false;
   function tick() {
+    if (held.Space && !wasHeld) isPaused = !isPaused;
+    wasHeld = Boolean(held.Space);
+    if (isPaused) return;
     context.clearRect(0, 0, 200, 100);
     if (!isPlaying) {
       context.fillText("Press N to start", 50, 50);
@@ -44,12 +47,14 @@ const SECRET = `
     rectangle(100, y, 10, 12);
   }`;
 
-test("a page that keeps all to itself is begun as it says, and seen by what it draws", async () => {
-  const { starter, moves, seen, sees_pixels, unfinished, adapter } = await found(`
+test("a page that keeps all to itself is begun as it says, seen by what it draws, and not paused", async () => {
+  const { starter, moves, seen, sees_pixels, unfinished, end, adapter } = await found(`
     const rectangle = (...box) => context.fillRect(...box);
     ${SECRET}`);
   expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
+  expect(moves).not.toContain("space");
+  expect(end).toBeNull();
   const looks = ['drawn(w).things("rect #000000 10x10")', 'drawn(w).things("rect #000000 10x12")'];
   expect([new Set(seen), sees_pixels, unfinished]).toEqual([new Set(looks), false, ["score"]]);
   expect(adapter).toContain("prepare: (w) => void drawn(w)");
@@ -154,7 +159,10 @@ test("a board of plain cells is clicked and seen, also of a game that waits for 
   expect(adapter).toContain("turns: true");
 });
 
-test("a key that has all stand still until it is pressed again pauses, and is no move", async () => {
+// `make test` has one in the page above that keeps all to itself.
+test("a key that has all stand still until it is pressed again pauses, and is no move", {
+  tags: ["long"],
+}, async () => {
   const { moves, end } = await found(`
     const game = window.game = { x: 50, ballX: 100, ballY: 0, turn: 0, score: 0, state: 1, frames: 0 };
     let wasHeld = false;
@@ -349,9 +357,10 @@ test("where keys move the same as the pointer, the keys are enough", { tags: ["l
   expect([...moves].sort()).toEqual(["down", "left", "right", "up"]);
 });
 
-test("a game in a shadow root, a flag by the right button and a card that is dragged are found", async () => {
-  const { moves, score, adapter } = await found(
-    `const game = window.game = { lane: 1, flags: 0, piles: 0, score: 0, ticks: 0 };
+test("a game in a shadow root, a flag by the right button, a dragged card, a gamepad and a restart are found", async () => {
+  const { moves, score, restart, adapter } = await found(
+    `const fresh = () => ({ lane: 1, flags: 0, piles: 0, x: 50, far: 0, score: 0, ticks: 0 });
+    const game = window.game = { ...fresh(), restart() { Object.assign(this, fresh()); } };
     const root = document.querySelector("lane-game").attachShadow({ mode: "open" });
     root.innerHTML = '<p>Score: <b id="score">0</b></p>' + ["left", "flag", "card", "pile"].map((id, i) =>
       '<i id="' + id + '" style="position: absolute; width: 30px; height: 30px; top: 60px; left: ' + 40 * i + 'px"></i>').join("");
@@ -364,27 +373,19 @@ test("a game in a shadow root, a flag by the right button and a card that is dra
     of("pile").addEventListener("drop", () => { game.piles += 3; });
     function tick() {
       if (++game.ticks % 10 === 0) game.score += game.lane;
+      game.far += 0.1;
+      const pad = navigator.getGamepads().find((one) => one !== null);
+      game.x = Math.max(0, Math.min(200, game.x + 3 * (pad?.axes[0] ?? 0)));
       of("score").textContent = game.score;
     }`,
     "<lane-game></lane-game>",
   );
-  expect(moves).toEqual(expect.arrayContaining(["right 1", "drag 1 to 1"]));
+  expect(moves).toEqual(expect.arrayContaining(["right 1", "drag 1 to 1", "padstickleft", "padstickright"]));
+  expect(restart).toBe("w.game.restart()");
   expect(adapter).toContain('"right"]');
+  expect(adapter).toContain('"PadStickLeft"');
   expect(adapter).toMatch(/"drag", \[\d+, \d+\]\]/);
   expect(score).toMatch(/score/);
-});
-
-test("a gamepad is tried where a page asks for one", async () => {
-  const { moves, adapter } = await found(`
-    const game = window.game = { x: 50, ball: 0, score: 0 };
-    function tick() {
-      const pad = navigator.getGamepads().find((one) => one !== null);
-      game.x = Math.max(0, Math.min(200, game.x + 3 * (pad?.axes[0] ?? 0)));
-      game.ball = (game.ball + 2) % 100;
-      context.fillRect(game.x, 90, 10, 10);
-    }`);
-  expect(moves).toEqual(["padstickleft", "padstickright"]);
-  expect(adapter).toContain('"PadStickLeft"');
 });
 
 test("on a phone a finger plays: it taps and swipes, and there are no keys", async () => {

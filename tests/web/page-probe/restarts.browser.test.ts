@@ -22,7 +22,8 @@ test("a call without visible effect is no restart, even if no end was reached", 
   expect(restart).toBeNull();
 });
 
-test("a call that resets what is seen is a restart", async () => {
+// `make test` has one in a page of inputs.browser.test.ts.
+test("a call that resets what is seen is a restart", { tags: ["long"] }, async () => {
   const script = ENDLESS.replace("RESTART", "restart() { Object.assign(this, fresh()); }");
   expect((await found(script)).restart).toBe("w.game.restart()");
 });
