@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from attract.commands.evaluate import EvaluateOptions, evaluate_run
+from attract.commands.evaluate import EvaluateOptions
+from attract.commands.evaluating import evaluate_run
 from attract.commands.export import ExportOptions, export_run
 from attract.commands.report import pack_report
 from attract.commands.training import finished_code, game_of

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from attract.commands import flags
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episodes import chosen_of
-from attract.commands.evaluate import readable_run
+from attract.commands.evaluating import readable_run
 from attract.commands.exported_episode import export_episode
 from attract.commands.exported_page import (
     AGENT_FOLDER,

@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 
-from attract.commands.ci import (
+from attract.commands.ci import CiOptions
+from attract.commands.ci_playing import (
     Chosen,
-    CiOptions,
     check_game,
     check_moved,
+    check_outputs,
     check_played,
     find_baseline,
     game_for_tests,
     is_known,
     read_folder,
     without_dead_ends,
+    write_outputs,
 )
-from attract.commands.ci_output import Outputs, write_outputs
 from attract.commands.difficulty import cells, not_played, p_text, ranged, read_bands, spread
 from attract.errors import AttractError, ConfigurationError
 from attract.games.library import GameModule
@@ -156,7 +157,7 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
     finding = found(recorded(), id="changed:return:lower", episode_file=None, test_file=None)
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
     game = TestedModule("../src/game.ts")
-    whole, lines = write_outputs(Outputs(out), failed(finding, error), BUILD, game)
+    whole, lines = write_outputs(CiOptions(out=out), failed(finding, error), BUILD, game)
     first, second = whole.findings
     assert first.episode_file == "01-changed-return-lower.episode.json"
     assert read_episode(out / first.episode_file).num_steps == recorded().num_steps
@@ -169,24 +170,29 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
 def test_the_report_of_the_last_build_is_kept_beside_its_episodes(tmp_path: Path) -> None:
     out = tmp_path / "attract-ci"
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
-    written, _ = write_outputs(Outputs(out), failed(error), BUILD)
+    written, _ = write_outputs(CiOptions(out=out), failed(error), BUILD)
     kept = Report.model_validate_json((out / "report.json").read_text())
     assert kept.version == 1
     assert [finding.episode_file for finding in kept.findings] == ["01-error.episode.json"]
     assert kept.model_dump() == written.model_dump()
-    _, lines = write_outputs(Outputs(out), report(), BUILD)
+    _, lines = write_outputs(CiOptions(out=out), report(), BUILD)
     assert Report.model_validate_json((out / "report.json").read_text()).verdict == "plays"
     assert lines[-1] == "plays: no finding"
     # A game that cannot be loaded has no build.
     stopped = Report(game="game.ts", build="", verdict="not_played", problem="no browser")
-    write_outputs(Outputs(out), stopped, None)
+    write_outputs(CiOptions(out=out), stopped, None)
     assert Report.model_validate_json((out / "report.json").read_text()).problem == "no browser"
 
 
 def test_every_form_that_is_asked_for_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    outputs = Outputs(tmp_path / "o", tmp_path / "new" / "junit.xml", tmp_path / "report.html", github=True)
+    outputs = CiOptions(
+        out=tmp_path / "o",
+        junit=tmp_path / "new" / "junit.xml",
+        html=tmp_path / "report.html",
+        github=True,
+    )
     _, lines = write_outputs(outputs, failed(found(recorded(error="gone"))), BUILD)
     suite = ElementTree.parse(tmp_path / "new" / "junit.xml").getroot()
     assert len(list(suite.iter("failure"))) == 1
@@ -198,7 +204,7 @@ def test_every_form_that_is_asked_for_is_written(tmp_path: Path, monkeypatch: py
 def test_a_file_that_cannot_be_written_is_said_first(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError):
-        Outputs(tmp_path, junit=tmp_path / "file" / "junit.xml").check()
+        check_outputs(CiOptions(out=tmp_path, junit=tmp_path / "file" / "junit.xml"))
 
 
 def bands(tmp_path: Path, text: str) -> Path:

@@ -12,9 +12,10 @@ from tests.backend.playtest.test_findings import baseline, outcomes
 from attract.cli import COMMANDS
 from attract.commands import exported_page
 from attract.commands.check import save_checked
-from attract.commands.ci_output import Outputs, write_outputs
+from attract.commands.ci import CiOptions
+from attract.commands.ci_playing import write_outputs
 from attract.commands.destination import check_writable, write_output, writing
-from attract.commands.evaluate import save_episodes
+from attract.commands.evaluating import save_episodes
 from attract.commands.export import write_page
 from attract.commands.exported_page import find_page_copy, write_site
 from attract.commands.new import create_project
@@ -81,7 +82,7 @@ def check(out: Path) -> None:
 def ci(out: Path) -> None:
     description = DESCRIPTION.model_copy(update={"page": "index.html"})
     module = GameModule(counting_game(), b"adapter", None)
-    outputs = Outputs(out, out / "junit.xml", out / "report.html")
+    outputs = CiOptions(out=out, junit=out / "junit.xml", html=out / "report.html")
     finding = failed(found(recorded(error="gone"), episode_file=None, test_file=None))
     write_outputs(outputs, finding, Build(module, description), TestedPage("..", description.page or ""))
     with writing(out / "base.json"):
@@ -202,7 +203,7 @@ def test_a_folder_that_was_named_itself_may_be_a_link(project: Path) -> None:
 
 RAW = frozenset({"write_text", "write_bytes", "copyfile", "copy", "copy2", "copytree"})
 ALLOWED = {
-    "commands/evaluate.py": {"copytree", "copyfile"},  # into a temporary folder
+    "commands/evaluating.py": {"copytree", "copyfile"},  # into a temporary folder
     "commands/new.py": {"copytree", "copyfile", "write_text"},  # into a folder that it has made
     "commands/output.py": {"open"},  # /dev/null
     "commands/report.py": {"open"},  # O_EXCL

@@ -10,9 +10,9 @@ import pytest
 from tests.backend.runs.test_metrics import read_only_folder
 
 from attract.browser import chromium
-from attract.commands import evaluate
-from attract.commands.evaluate import (
-    EvaluateOptions,
+from attract.commands import evaluating
+from attract.commands.evaluate import EvaluateOptions
+from attract.commands.evaluating import (
     EvaluationProgress,
     copy_version,
     evaluate_run,
@@ -162,7 +162,7 @@ def test_eval_leaves_to_the_run_what_was_not_given(
         evaluated.append((run, options, server))
         return 0
 
-    monkeypatch.setattr(evaluate, "evaluate_run", evaluate_run)
+    monkeypatch.setattr(evaluating, "evaluate_run", evaluate_run)
     assert attract("eval", "walk", "--runs-dir", str(run_of_three)) == 0
     assert attract("eval", "walk", "--episodes", "4", "--seed", "5", "--no-deterministic", "--json") == 0
     (run, plain, server), (_, options, _) = evaluated

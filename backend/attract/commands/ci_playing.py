@@ -1,0 +1,500 @@
+"""The work of `attract ci`: a crowd plays a build, which is judged, and the files that come of it."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from attract.browser.chromium import require_chromium
+from attract.commands.ci import CiOptions
+from attract.commands.crowd_play import (
+    MAX_STEPS,
+    crowd_gateway,
+    find_build,
+    find_policies,
+    play,
+    problem_of,
+    seed_of,
+)
+from attract.commands.destination import check_writable, write_output, writing
+from attract.commands.episode_pictures import picture_episodes
+from attract.commands.json_output import print_answer
+from attract.commands.output import CommandConsole, say
+from attract.commands.probe import SIZE, found_in_time, page_to_play
+from attract.commands.train_display import printable
+from attract.errors import AttractError, ConfigurationError
+from attract.games.page_places import ADAPTER, PagePlace, names_page
+from attract.games.project import find_project_dir
+from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baseline, write_baseline
+from attract.playtest.causes import plain_text
+from attract.playtest.findings import Build, finding_of, oracle_states, players_of
+from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
+from attract.playtest.judge import has_many_forms
+from attract.playtest.junit import junit_xml
+from attract.playtest.outcomes import Outcomes
+from attract.playtest.plan import Plan, Played
+from attract.playtest.players import crowd
+from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
+from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_player
+from attract.playtest.policies import hashes, is_exported
+from attract.playtest.report import Finding, Report
+from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
+from attract.playtest.report_text import text_lines
+from attract.playtest.session import STAGES, Playtest
+from attract.playtest.unadapted import playable, unprobed, usual_inputs
+from attract.runs.directory import RunDirectory, find_run
+from attract.runs.episode_files import SUFFIX, read_episode, written
+from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
+from attract.schema.recorded_episode import RecordedEpisode
+from attract.settings.run import ServerSettings
+
+if TYPE_CHECKING:
+    from attract.server.in_process import Gateway
+
+MAX_EPISODES: Final = 64
+"""Recorded ones that an order can have."""
+PROBE_SHARE: Final = 0.25
+PROBE_LIMIT_SHARE: Final = 0.35
+"""Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
+MIN_SECONDS: Final = 10.0
+"""Time for play, however long the browser and the page took to begin."""
+NO_INPUT: Final = "no key or click that was tried changes anything in this page"
+REPORT: Final = "report.json"
+"""Name of the report in the output folder: what `--json` prints."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The game that is played."""
+
+    game: str
+    """A bundled name, or the whole path of a module or an adapter."""
+    place: PagePlace | None = None
+    """The page that was named; None: none was."""
+    is_guessed: bool = False
+    """Whether the adapter was made for this once."""
+    has_score: bool = True
+    knows_inputs: bool = True
+    """False: the probe found no key or click that does anything."""
+    inputs: str = "the adapter's"
+    """What is pressed, and why that."""
+
+    @property
+    def baseline(self) -> Path | None:
+        """Where its baseline is by default: beside a game that is a file of its own."""
+        path = Path(self.game)
+        return None if self.is_guessed or not path.suffix else path.parent / NAME
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a build is judged by."""
+
+    chosen: Chosen
+    policies: Sequence[PlaytestPolicy]
+    recorded: Sequence[RecordedEpisode]
+    baseline: Baseline | None
+    path: Path | None
+    """File of the baseline, whether it is there or not."""
+    began: float
+    """When the command began, on the event loop's clock."""
+
+
+async def play_build(game: str, options: CiOptions, server: ServerSettings) -> int:
+    """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
+
+    Raises: ConfigurationError: an option is wrong. FileError: the baseline is damaged.
+    """
+    require_chromium()
+    console = CommandConsole(stderr=options.json_output)
+    check_outputs(options)
+    recorded = [] if options.episodes is None else read_folder(options.episodes)
+    began = asyncio.get_running_loop().time()
+    build: Build | None = None
+    tested: TestedModule | TestedPage | None = None
+    known_errors: list[str] = []
+    pictures: Mapping[int, EpisodePictures] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            chosen = await choose_game(game, options, server, Path(folder), console)
+            path, baseline = find_baseline(game, options, chosen)
+            given_by = server
+            if chosen.place is not None:
+                adapter = Path(chosen.game)
+                project = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
+                given_by = server.model_copy(update={"project_dir": project})
+            async with crowd_gateway(given_by, options.policy, console, exposes_heap=True) as gateway:
+                # A wrong option is said before anything is played.
+                policies = await find_policies(gateway, options.policy)
+                build = await find_build(gateway, chosen.game, chosen.place)
+                tested = game_for_tests(gateway, build, chosen.game, options.out)
+                if baseline is not None:
+                    known_errors = [each.text for each in baseline.known if each.id == "error"]
+                given = Given(chosen, policies, recorded, baseline, path, began)
+                report = await _judged(game, options, gateway, build, given, console)
+                pictures = await _pictures(options, gateway, build, report, console)
+        except ConfigurationError:
+            raise
+        except AttractError as error:
+            # The exit code of these is that of findings.
+            report = Report(game=game, build="", verdict="not_played", problem=problem_of(error))
+    report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
+    curve: Sequence[tuple[float, float]] = ()
+    if options.github and options.policy is not None and not is_exported(options.policy):
+        directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, options.policy))
+        curve = await asyncio.to_thread(return_curve, directory.metrics_path)
+    report, lines = write_outputs(options, report, build, tested, known_errors, curve, pictures)
+    for line in lines:
+        say(console, line)
+    if options.json_output:
+        print_answer(report)
+    return report.exit_code
+
+
+async def choose_game(
+    game: str, options: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
+) -> Chosen:
+    """What is played: of a page its own adapter, or one that is guessed into `folder`.
+
+    Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
+    """
+    if not names_page(game, server.web_dir):
+        return Chosen(game)
+    page, adapter = page_to_play(game, server, console)
+    if adapter is not None:
+        return Chosen(str(adapter), page)
+    if options.update_baseline or options.baseline is not None:
+        raise ConfigurationError(
+            f"{game} has no adapter: what is guessed may differ from build to build",
+            setting="--baseline",
+            fix=f"attract probe {game}, review what it writes, and name that in place of the page",
+        )
+    say(console, f"{game} has no adapter: probing the page")
+    budget, limit = PROBE_SHARE * options.seconds, PROBE_LIMIT_SHARE * options.seconds
+    found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
+    device = server.page_device
+    usual = usual_inputs(found["adapter"], device)
+    why = f"not found: the probe's {limit:.0f} s were over; {usual}"
+    if found["moves"]:
+        why = ", ".join(found["moves"])
+    elif "controls" not in found["cut"]:
+        listens = ", ".join(found["listens"]) or "no key or pointer"
+        why = f"none found: {usual}; the page listens to {listens}"
+    say(console, printable(f"  controls: {why}"))
+    adapter = folder / ADAPTER
+    write_output(adapter, playable(found["adapter"], found["unfinished"], device).encode())
+    return Chosen(
+        str(adapter),
+        page,
+        is_guessed=True,
+        has_score="score" not in found["unfinished"],
+        knows_inputs=bool(found["moves"]),
+        inputs=why,
+    )
+
+
+def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
+    """Where the baseline is or will be, and what is in it; None: there is none to compare with.
+
+    Raises: ConfigurationError: it is not there, or has no place. FileError: it is damaged.
+    """
+    path = options.baseline or chosen.baseline
+    if options.update_baseline:
+        if path is None:
+            raise ConfigurationError(
+                f"{game} has no folder of its own", setting="--update-baseline", fix="add --baseline FILE"
+            )
+        check_writable(path)
+        return path, None
+    if path is not None and path.is_file():
+        return path, read_baseline(path)
+    if options.baseline is not None:
+        raise ConfigurationError(
+            f"there is no {options.baseline}", setting="--baseline", fix="write it by --update-baseline"
+        )
+    return path, None
+
+
+def check_game(path: Path, baseline: Baseline, game_id: str) -> None:
+    """Raises: ConfigurationError: it is the baseline of another game, such as a second one in the folder."""
+    if baseline.game != game_id:
+        raise ConfigurationError(
+            f"{path} is the baseline of {baseline.game}, and the game is {game_id}",
+            setting="--baseline",
+            fix="name a file of its own: --baseline FILE",
+        )
+
+
+def read_folder(folder: Path) -> list[RecordedEpisode]:
+    """Its recorded episodes.
+
+    Raises: ConfigurationError: there is none, or there are too many. FileError: one is damaged.
+    """
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    if not 1 <= len(files) <= MAX_EPISODES:
+        raise ConfigurationError(
+            f"{folder} has {len(files)} files that end in {SUFFIX}; 1 to {MAX_EPISODES} can be played",
+            setting="--episodes",
+        )
+    return [read_episode(file, folder) for file in files]
+
+
+def game_for_tests(
+    gateway: "Gateway", build: Build, game: str, folder: Path
+) -> TestedModule | TestedPage | None:
+    """Where tests in `folder` find this build; None: it is bundled with Attract, or in no folder."""
+    page, folder = build.description.page, folder.resolve()
+    if page is None:
+        return TestedModule(os.path.relpath(game, folder)) if Path(game).is_file() else None
+    if "://" in page:
+        return TestedPage(page, "")
+    site = gateway.service.games.adapter_folder(build.module.reference)
+    return None if site is None else TestedPage(os.path.relpath(site, folder), page)
+
+
+async def _judged(
+    game: str,
+    options: CiOptions,
+    gateway: "Gateway",
+    build: Build,
+    given: Given,
+    console: CommandConsole,
+) -> Report:
+    description, baseline, path = build.description, given.baseline, given.path
+    policies, recorded = given.policies, given.recorded
+    checker = gateway.service.membership.checker
+    seed = seed_of(options.seed) if baseline is None else baseline.seed
+    if baseline is not None and path is not None:
+        check_game(path, baseline, description.id)
+    if options.update_baseline and options.baseline is None and path is not None and path.is_file():
+        check_game(path, read_baseline(path), description.id)
+    before = None if baseline is None else comparable(baseline, policies, options, console)
+    known: set[tuple[str, str]] = (
+        set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
+    )
+    plan = Plan(
+        game=build.module.reference,
+        players=crowd(description, [policy.name for policy in policies], len(recorded)),
+        seed=seed,
+        policies=policies,
+        recorded=recorded,
+        max_steps=MAX_STEPS if baseline is None else baseline.max_steps,
+        tick_seconds=description.tick_seconds,
+        has_page=description.page is not None,
+        fresh_every=0 if baseline is None else baseline.fresh_every,
+        known=frozenset(known),
+        is_judged_by_score=given.chosen.has_score,
+        measures_keys=baseline is not None or options.update_baseline,
+        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + given.began),
+    )
+
+    async def host(asked: PlaytestGame) -> GamePlaytested:
+        try:
+            return await play(gateway, build, asked)
+        except AttractError as error:
+            # A browser that went away comes back by itself; a game that takes it along does so twice.
+            say(console, f"browser: {error}; trying again")
+            return await play(gateway, build, asked)
+
+    with console.status("playing") as status:
+        playtest = Playtest(
+            plan,
+            host,
+            lambda stack, method: checker.own_place(build.module, stack, method),
+            before,
+            {} if baseline is None else baseline.measured,
+            lambda text: status.update(f"playing: {text}"),
+        )
+        played = await playtest.run()
+    findings = [finding_of(confirmed, build) for confirmed in played.findings]
+    if not given.chosen.knows_inputs:
+        findings = without_dead_ends(played, findings)
+    check_played(played, findings, plan.seconds, is_written=options.update_baseline)
+    check_moved(played, findings, given.chosen.inputs, knows_inputs=given.chosen.knows_inputs)
+    if options.update_baseline and path is not None:
+        whole = Baseline(
+            game=description.id,
+            build=build.sha256,
+            seed=seed,
+            max_steps=plan.max_steps,
+            fresh_every=played.fresh_every,
+            policies=hashes(policies),
+            known=[KnownFinding(id=finding.id, text=plain_text(finding.text)) for finding in findings],
+            measured=played.measured,
+        )
+        with writing(path):
+            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
+        say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
+        known = {(finding.id, finding.text) for finding in whole.known}
+    new = [finding for finding in findings if not is_known(finding, known)]
+    return Report(
+        game=game,
+        game_id=description.id,
+        build=build.sha256,
+        baseline_build=None if baseline is None else baseline.build,
+        verdict="findings" if new else "plays",
+        findings=new,
+        known=[finding for finding in findings if finding not in new],
+        left_out=played.left_out,
+        oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
+        players=players_of(played.outcomes),
+        episodes=played.outcomes.num_episodes,
+    )
+
+
+async def _pictures(
+    options: CiOptions, gateway: "Gateway", build: Build, report: Report, console: CommandConsole
+) -> Mapping[int, EpisodePictures]:
+    """Pictures of the findings' episodes, for the HTML report of a game in a page."""
+    files = gateway.service.games.page_files(build.module.reference.sha256[:32])
+    if options.html is None or build.description.page is None or files is None:
+        return {}
+    with console.status("taking pictures for the report"):
+        taken = await picture_episodes(files, build, report.findings, gateway.settings)
+    for place, finding in enumerate(report.findings[:MAX_SHOWN]):
+        if finding.episode is not None and place not in taken:
+            why = "no pictures of its episode, which the page did not play to that moment"
+            say(console, f"{finding.id}: {why}")
+    return taken
+
+
+def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings in a page whose inputs are not known: that none of them does anything is no dead end.
+
+    Raises: AttractError: there is no other finding, so that nothing is known of the game.
+    """
+    others = [finding for finding in findings if finding.oracle != "soft-lock"]
+    if len(others) < len(findings):
+        if not others:
+            raise AttractError(f"{NO_INPUT}: write an adapter that names its controls")
+        played.problems["soft-lock"] = NO_INPUT
+        played.drilled.discard("soft-lock")
+    return others
+
+
+def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:
+    """Raises: AttractError: nothing was played, so nothing is known of a game without a finding.
+
+    Args:
+        is_written: whether a baseline is to be written.
+    """
+    if not played.outcomes.num_episodes and (is_written or not findings):
+        why = played.problems.get("error", "give it more time by --seconds")
+        raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
+
+
+def check_moved(played: Played, findings: Sequence[Finding], inputs: str, *, knows_inputs: bool) -> None:
+    """Raises: AttractError: no input is known to have done anything: the game was not played.
+
+    Args:
+        inputs: see `Chosen`, as `knows_inputs`. Where they are known, the drill of dead ends has seen them
+            change something.
+    """
+    is_seen = knows_inputs and "soft-lock" in played.drilled
+    if findings or is_seen or played.outcomes.differ_from("idle"):
+        return
+    problem = played.problems.get("soft-lock")
+    raise AttractError(
+        f"no player's episode differs from one without input (controls: {inputs})"
+        + (f"; dead ends: {problem}" if problem else "")
+        + ": give it more time by --seconds, or write an adapter that names its controls"
+    )
+
+
+def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
+    """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
+    if has_many_forms(finding.id, finding.text):
+        return any(name == finding.id for name, _ in known)
+    return (finding.id, plain_text(finding.text)) in known
+
+
+def comparable(
+    baseline: Baseline, policies: Sequence[PlaytestPolicy], options: CiOptions, console: CommandConsole
+) -> Outcomes:
+    """The baseline's outcomes, without those of policies that are not the same now."""
+    before = baseline.outcomes()
+    now = hashes(policies)
+    other = [name for name, digest in baseline.policies.items() if now.get(name) != digest]
+    for player in list(before.players):
+        if player.split(":")[0] in other and ":" in player:
+            del before.players[player]
+    if policies and other:
+        say(console, f"the baseline was played by other policies ({', '.join(other)}): they are not compared")
+    return before
+
+
+def check_outputs(options: CiOptions) -> None:
+    """Raises: ConfigurationError: a file could not be written."""
+    for path in (options.out.absolute(), options.junit, options.html):
+        if path is not None:
+            check_writable(path)
+
+
+def write_outputs(
+    options: CiOptions,
+    report: Report,
+    build: Build | None,
+    tested: TestedModule | TestedPage | None = None,
+    known_errors: Sequence[str] = (),
+    curve: Sequence[tuple[float, float]] = (),
+    pictures: Mapping[int, EpisodePictures] | None = None,
+) -> tuple[Report, list[str]]:
+    """Write all; the report with the names of its files, and the lines to print.
+
+    Args:
+        tested: where the tests find the game; None: no test is written.
+        known_errors: texts of errors that the baseline has.
+        curve: as of `step_summary`.
+        pictures: as of `ShownGame`.
+
+    Raises: ConfigurationError: something cannot be written.
+    """
+    folder = options.out.absolute()
+    if build is not None:
+        report = _save_findings(folder, report, build, tested, known_errors)
+    # Also of a build that plays: the report of an earlier one would stay.
+    write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
+    shown = os.path.relpath(folder)
+    lines = text_lines(report, shown)
+    if options.junit is not None:
+        write_output(options.junit, junit_xml(report, shown).encode())
+    if options.html is not None and build is not None:
+        code = None if build.description.page is not None else build.module.code
+        page = report_page(report, ShownGame(build.description.id, code, pictures or {}), shown)
+        write_output(options.html, page.encode())
+    if options.github:
+        lines += annotation_lines(report, shown)
+        append_summary(step_summary(report, curve, f"`{shown}`"))
+    return report, lines
+
+
+def _save_findings(
+    folder: Path,
+    report: Report,
+    build: Build,
+    tested: TestedModule | TestedPage | None,
+    known_errors: Sequence[str],
+) -> Report:
+    """Write the episode of each finding, and its test where one can show it."""
+    saved: list[Finding] = []
+    has_tests = False
+    for number, finding in enumerate(report.findings, 1):
+        if finding.episode is None:
+            saved.append(finding)
+            continue
+        name = f"{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
+        write_output(folder / f"{name}{SUFFIX}", written(finding.episode))
+        finding = finding.model_copy(update={"episode_file": f"{name}{SUFFIX}"})
+        text = None if tested is None else playwright_test(finding, tested, known_errors)
+        if text is not None:
+            write_output(folder / f"{name}{TEST_SUFFIX}", text.encode())
+            finding = finding.model_copy(update={"test_file": f"{name}{TEST_SUFFIX}"})
+            has_tests = True
+        saved.append(finding)
+    if has_tests:
+        with writing(folder):
+            write_player(folder, build.module.code if build.description.page is not None else None)
+    return report.model_copy(update={"findings": saved})
