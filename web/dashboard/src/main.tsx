@@ -3,9 +3,12 @@
 import "./styles/mantine.ts";
 import "uplot/dist/uPlot.min.css";
 import "./styles/base.css";
+import "./styles/home.css";
 import "./styles/start.css";
 import "./styles/cabinet.css";
 import "./styles/run.css";
+import "./styles/run-page.css";
+import "./styles/findings.css";
 import "./styles/runs.css";
 import "./styles/charts.css";
 import "./styles/episode.css";

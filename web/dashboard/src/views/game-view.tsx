@@ -3,7 +3,6 @@
 import type { GameDescription, GameEntry, RunRow } from "@attract/schema";
 import { Anchor, Button, Loader } from "@mantine/core";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import "../styles/home.css";
 import { api, fetchKeptPolicy, fetchModel, policyPath } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import type { Opened } from "../game/stage.ts";

@@ -3,7 +3,6 @@
 import type { GameDescription, GameEntry } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
 import { useCallback, useState } from "react";
-import "../styles/home.css";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";

@@ -5,7 +5,6 @@ import { api } from "../api/client.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
 import { placeText, reportText } from "../state/playtest-text.ts";
-import "../styles/episode.css";
 
 interface PlaytestReportsProps {
   /** Id in the game's description. */

@@ -3,7 +3,6 @@
 import { Anchor, Loader } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
-import "../styles/run-page.css";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useChartView } from "../hooks/use-chart-view.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
