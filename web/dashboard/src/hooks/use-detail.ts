@@ -1,6 +1,7 @@
 /** The series of a run as a zoomed chart needs them: with the points between, which the server is asked for. */
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useMemo, useRef } from "react";
 import { api } from "../api/client.ts";
 import { type ChartView, resolveRange } from "../state/chart-view.ts";
 import {
@@ -24,7 +25,7 @@ export interface Zoomed {
 /** A range that follows the newest point is asked for again this often. */
 const FOLLOW_MS = 5000;
 /** The pointer or a key has rested for so long. */
-const REST_MS = 200;
+export const REST_MS = 200;
 
 export function useDetail(
   runId: string,
@@ -52,7 +53,7 @@ export function useDetail(
       : follows
         ? `last ${JSON.stringify(view.range)}`
         : `${from} ${to}`;
-  const asked = useRested(`${wanted}\n${[...names].sort().join(",")}`);
+  const [asked] = useDebouncedValue(`${wanted}\n${[...names].sort().join(",")}`, REST_MS);
   // What is asked for again and again begins where the range begins by then.
   const start = useRef(from);
   start.current = from;
@@ -86,13 +87,3 @@ const NOTHING = {
   low: null,
   high: null,
 };
-
-/** A text once it has not changed for a while; the first at once. */
-export function useRested(text: string): string {
-  const [rested, setRested] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(text), REST_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return rested;
-}

@@ -1,9 +1,10 @@
 /** One metric of several runs in one chart: a line each, or a band for each group of runs, such as the seeds of one setting. */
 
+import { useDebouncedValue } from "@mantine/hooks";
 import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
-import { useRested } from "../hooks/use-detail.ts";
+import { REST_MS } from "../hooks/use-detail.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { type ChartView, resolveRange, zoomedTo } from "../state/chart-view.ts";
@@ -41,7 +42,7 @@ export function RunsChart({ runs, metric, view, onView, everyMs }: RunsChartProp
   const [min, max] = spanOf(found, view);
   const range = resolveRange(view.range, min, max);
   // Each run is asked, so not at every turn of the wheel.
-  const asked = useRested(`${view.axis} ${range?.join(" ")}`);
+  const [asked] = useDebouncedValue(`${view.axis} ${range?.join(" ")}`, REST_MS);
   const detail = useLoaded(`${metric} ${asked} ${ids.join(" ")} ${whole !== null}`, async () =>
     range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range),
   ).value;
