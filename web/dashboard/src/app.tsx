@@ -8,8 +8,10 @@ import {
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { ApiError, api, isNoAnswer } from "./api/client.ts";
+import { useServerAway } from "./api/queries.ts";
 import { KeysDialog } from "./components/keys-dialog.tsx";
 import { LiveRegion } from "./components/live-region.tsx";
 import { ErrorNotice } from "./components/notice.tsx";
@@ -18,10 +20,8 @@ import { Wordmark } from "./components/wordmark.tsx";
 import { useAnnounce } from "./hooks/use-announce.ts";
 import { useDroppedFile } from "./hooks/use-dropped-file.ts";
 import { useKeys } from "./hooks/use-keys.ts";
-import { useLoaded } from "./hooks/use-loaded.ts";
 import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
-import { useServerAway } from "./hooks/use-server-away.ts";
 import { useTabTitle } from "./hooks/use-tab-title.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { keptTable } from "./state/kept-view.ts";
@@ -99,9 +99,22 @@ function SignedIn() {
   const route = useRoute();
   const isAway = useServerAway();
   const dropped = useDroppedFile(openFile);
-  const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
-  const [known, setKnown] = useState(info);
-  if (info !== null && info !== known) setKnown(info);
+  const key = routeKey(route);
+  const {
+    data: known = null,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ["info"],
+    queryFn: api.info,
+    refetchInterval: INFO_EVERY_MS,
+    // It finds out when the server answers again.
+    networkMode: "always",
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a run just started or ended shows at once in another view
+  useEffect(() => {
+    void refetch();
+  }, [key, refetch]);
   const runNow = known?.live_run ?? null;
   const [areKeysShown, setKeysShown] = useState(false);
   useKeys((command) => (command === "help" ? setKeysShown(true) : goByKey(command, runNow)));
@@ -161,7 +174,7 @@ function SignedIn() {
             />
           )}
           {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
-          <FocusOfView view={routeKey(route)} />
+          <FocusOfView view={key} />
         </Suspense>
       </div>
     </RoleContext>
@@ -353,7 +366,6 @@ function TokenForm() {
   );
 }
 
-/** Info is asked again when the view changes, so that a run just started or ended shows at once. */
 function routeKey(route: Route): string {
   if (route.view === "game") return `game ${route.name}`;
   return route.view === "run" || route.view === "episode" ? route.runId : route.view;

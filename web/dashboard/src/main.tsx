@@ -14,9 +14,11 @@ import "./styles/charts.css";
 import "./styles/episode.css";
 import "./styles/tuning.css";
 import { MantineProvider } from "@mantine/core";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { api } from "./api/client.ts";
+import { queryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";
 import { isViewerToken, pageOfLink, tokenInFragment } from "./routes.ts";
 import { theme } from "./theme.ts";
@@ -46,7 +48,9 @@ async function openSession(token: string): Promise<void> {
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
-      <App session={session} />
+      <QueryClientProvider client={queryClient}>
+        <App session={session} />
+      </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,
 );

@@ -1,6 +1,7 @@
 /** The series of a run as a zoomed chart needs them: with the points between, which the server is asked for. */
 
 import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef } from "react";
 import { api } from "../api/client.ts";
 import { type ChartView, resolveRange } from "../state/chart-view.ts";
@@ -12,7 +13,6 @@ import {
   type SeriesByName,
   withDetail,
 } from "../state/series.ts";
-import { useLoaded } from "./use-loaded.ts";
 
 export interface Zoomed {
   readonly series: SeriesByName;
@@ -57,17 +57,19 @@ export function useDetail(
   // What is asked for again and again begins where the range begins by then.
   const start = useRef(from);
   start.current = from;
-  const detail = useLoaded(
-    `${runId}\n${asked}`,
-    async () => {
+  const { data: detail = null } = useQuery({
+    queryKey: ["detail", runId, asked],
+    queryFn: async () => {
       const from = start.current;
       if (from === undefined || to === undefined || asked.startsWith("\n") || names.length === 0) return null;
       const end = follows ? undefined : to;
       const view = await api.metrics(runId, MAX_POINTS, { names, from, to: end });
       return detailFrom(view, from, end ?? Number.POSITIVE_INFINITY, longest.steps.at(-1) ?? 0);
     },
-    follows ? FOLLOW_MS : undefined,
-  ).value;
+    refetchInterval: follows && FOLLOW_MS,
+    structuralSharing: false,
+    gcTime: 0,
+  });
   const isZoomed = range !== null;
   const whole = useMemo(() => {
     if (!isZoomed || detail === null) return series;
