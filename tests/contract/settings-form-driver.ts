@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { SettingsForm } from "@attract/schema";
 import {
   type Changes,
-  checkField,
   fieldsOf,
   settingsFromForm,
   textOf,
@@ -22,14 +21,12 @@ const { all, common, sections } = fieldsOf(form);
 const shown = Object.fromEntries(
   all.map((field) => [field.path, textOf(field, valueAt(settings, field.path))]),
 );
-const problems = all.map((field) => [field.path, checkField(field, typed[field.path] ?? shown[field.path])]);
 writeFileSync(
   outputPath,
   JSON.stringify({
     paths: all.map(({ path }) => path),
     common: common.map(({ path }) => path),
     inSections: sections.flatMap(({ fields }) => fields.map(({ path }) => path)),
-    problems: Object.fromEntries(problems.filter(([, problem]) => problem !== null)),
-    sent: settingsFromForm(all, shown),
+    sent: settingsFromForm(all, { ...shown, ...typed }),
   }),
 );

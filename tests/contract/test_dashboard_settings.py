@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.games.project import PACKAGE_DIR
 from attract.run.settings_view import settings_form, settings_of
@@ -55,26 +56,29 @@ def test_what_is_shown_is_right_and_sent_back_as_it_was(fill: Callable[..., Any]
     own = {"defaults": RunSettings(), "rich": RunSettings.from_mapping(RICH)}
     settings = own.get(game) or settings_of(GameLibrary(PACKAGE_DIR), game, {}).run
     made = fill(settings)
-    assert made["problems"] == {}
     preset = {} if settings.preset is None else {"preset": settings.preset}
     assert RunSettings.from_mapping({**made["sent"], **preset}) == settings
 
 
-def test_limits_are_told_at_the_field_before_anything_is_sent(fill: Callable[..., Any]):
+def test_what_cannot_be_used_is_refused_at_its_field(fill: Callable[..., Any]):
     typed = {
         "ppo.learning_rate": "0",
         "ppo.gamma": "1.01",
         "collection.num_workers": "2.5",
+        "collection.seats": "scout,,keeper",
         "policy.hidden_sizes": "64, x",
         "parameters": "{size: 1}",
         "seed": "",
         "until_return": "",
     }
-    assert fill(RunSettings(), typed)["problems"] == {
-        "ppo.learning_rate": "More than 0",
-        "ppo.gamma": "At most 1",
-        "collection.num_workers": "A whole number",
-        "policy.hidden_sizes": "x: not a number",
-        "parameters": "Not valid JSON: names and texts need double quotes",
-        "seed": "Needs a value",
+    with pytest.raises(ConfigurationError) as refused:
+        RunSettings.from_mapping(fill(RunSettings(), typed)["sent"])
+    assert {setting for setting, _ in refused.value.problems} == {
+        "ppo.learning_rate",
+        "ppo.gamma",
+        "collection.num_workers",
+        "collection.seats.1",
+        "policy.hidden_sizes.1",
+        "parameters",
+        "seed",
     }

@@ -37,6 +37,10 @@ CANVASES = """async () => {
 }"""
 """What every chart shows, to the pixel."""
 
+PARTS_ARE_LOADED = """() => ["access", "episode", "game", "runs", "study", "tuning"].every((part) =>
+  performance.getEntriesByType("resource").some(({ name, responseEnd }) =>
+    name.includes(`${part}-view`) && responseEnd > 0))"""
+
 
 @contextlib.asynccontextmanager
 async def behind_proxy(folder: Path) -> AsyncGenerator[tuple[GatewayWorld, TcpProxy]]:
@@ -115,6 +119,8 @@ async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path,
         async with page_of(browser, world, proxy, f"/runs/{run_id}") as page:
             get = page.get_by_role("link", name="Get policy", exact=True)
             await expect(get).to_be_visible()
+            # Parts of the dashboard that no page has shown yet come a moment after the first.
+            await page.wait_for_function(PARTS_ARE_LOADED)
             await proxy.cut()
             strip = page.get_by_test_id("server-strip")
             await expect(strip).to_have_text(

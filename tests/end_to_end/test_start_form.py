@@ -153,11 +153,11 @@ async def test_the_form_shows_and_sends_what_will_run(address: str, browser: Bro
         await page.set_viewport_size({"width": 390, "height": 844})
         await photograph(page, PICTURES / "form-phone-light.png")
 
-        # A limit is told at once, what only the server knows soon after; both at their field.
+        # What the server refuses stands at its field.
         start = form.get_by_role("button", name="Start training")
         rate = form.locator('[data-path="ppo.learning_rate"]')
         await rate.locator("input").fill("0")
-        await expect(rate).to_contain_text("More than 0")
+        await expect(rate).to_contain_text("above 0")
         await expect(start).to_be_disabled()
         await check_accessible(page, "a refused form")
         await rate.get_by_role("button", name=re.compile("^Back to")).click()

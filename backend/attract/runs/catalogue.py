@@ -88,6 +88,7 @@ class RunCatalogue:
         *,
         limit: int = PAGE,
         after: str | None = None,
+        metrics: Sequence[str] = (),
         seconds: float | None = ANSWER_SECONDS,
     ) -> RunList:
         """One page, as `list_runs`; `seconds` as `RunIndex.runs` has it. Raises: QueryError.
@@ -101,7 +102,9 @@ class RunCatalogue:
             indexed = found._replace(runs=deleted)
         else:
             indexed = self.index.runs(self._active(), seconds=seconds)
-        return list_runs(indexed, self._own_of, query=asked, sort=sort, limit=limit, after=after)
+        return list_runs(
+            indexed, self._own_of, query=asked, sort=sort, limit=limit, after=after, metrics=metrics
+        )
 
     def edit(self, run_id: str, change: EditLabels) -> RunRow:
         """Change a run's labels; its row then.
@@ -197,6 +200,7 @@ def list_runs(
     sort: str = NEWEST_FIRST,
     limit: int = 100,
     after: str | None = None,
+    metrics: Sequence[str] = (),
     now: datetime | None = None,
 ) -> RunList:
     """One page of the runs that a search finds.
@@ -208,6 +212,7 @@ def list_runs(
         sort: a field or setting, with `-` before it from the largest; runs that have none come last.
         limit: rows of a page, at least 1.
         after: `next` of the page before; None: the first page.
+        metrics: names of those whose last values the rows have.
         now: with a zone; None: asked.
 
     Raises: QueryError: query, sort or after cannot be read.
@@ -232,12 +237,13 @@ def list_runs(
     page = found[begin : begin + limit]
     columns = differing(found)
     return RunList(
-        runs=[row_of(run, own_of(run.summary.game), columns) for run in page],
+        runs=[row_of(run, own_of(run.summary.game), columns, metrics) for run in page],
         num_found=len(found),
         num_hidden=len(matching) - len(found),
         num_unread=indexed.num_unread,
         next=page[-1].summary.run_id if page and begin + limit < len(found) else None,
         settings=columns,
+        metrics=sorted({name for run in found for name in run.metrics}),
     )
 
 
@@ -254,8 +260,10 @@ def differing(runs: Sequence[IndexedRun]) -> list[str]:
     return sorted(found, key=lambda path: (order.get(path, len(order)), path))
 
 
-def row_of(run: IndexedRun, own: Mapping[str, SettingValue], columns: Sequence[str]) -> RunRow:
-    """A run as a row with the settings in `columns` and those that are not as in `own`."""
+def row_of(
+    run: IndexedRun, own: Mapping[str, SettingValue], columns: Sequence[str], metrics: Sequence[str] = ()
+) -> RunRow:
+    """A run as a row with the settings in `columns` and those that are not as in `own`, and `metrics`."""
     changed = [
         path
         for path in dict.fromkeys((*run.settings, *own))
@@ -272,6 +280,7 @@ def row_of(run: IndexedRun, own: Mapping[str, SettingValue], columns: Sequence[s
         sparkline=run.sparkline,
         settings={path: setting_value(run, path) for path in dict.fromkeys((*columns, *changed))},
         changed=changed,
+        metrics={name: run.metrics[name] for name in metrics if name in run.metrics},
     )
 
 

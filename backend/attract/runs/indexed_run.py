@@ -17,6 +17,8 @@ MAX_POINTS: Final = 60
 """Points of a sparkline."""
 MAX_SETTING: Final = 200
 """Characters of a setting in the list; a longer one is cut."""
+MAX_METRICS: Final = 200
+"""Metrics of one run in the index."""
 MAX_SETTINGS: Final = 500
 """Settings of one run in the index."""
 
@@ -34,6 +36,8 @@ class IndexedRun(FiniteModel):
     sparkline: list[float] = []
     settings: dict[str, SettingValue] = {}
     """By path, those that differ from the defaults of all runs, and those that this version does not know."""
+    metrics: dict[str, float] = {}
+    """By name, the last value of each metric."""
 
     @property
     def progress(self) -> float | None:
@@ -101,7 +105,7 @@ def indexed_run(
         summary: its last numbers.
         view: how it stood last, as its database keeps it; unchecked beyond `summary`.
         labels: of its folder.
-        store: its database, for the sparkline.
+        store: its database, for the sparkline and the metrics.
 
     Raises: FileError: the database is damaged. ValidationError: numbers in it are not finite.
     """
@@ -113,9 +117,11 @@ def indexed_run(
     )
     values: list[float] = []
     best: float | None = None
+    metrics: dict[str, float] = {}
     if store is not None:
         series = store.curve(RETURN, MAX_POINTS)
         values, best = series.values, max(series.high or series.values, default=None)
+        metrics = store.last_values(MAX_METRICS)
     preset = settings.get("preset")
     return IndexedRun(
         summary=summary,
@@ -125,4 +131,5 @@ def indexed_run(
         return_eval=evaluated if isinstance(evaluated, int | float) else None,
         sparkline=[float(f"{value:.5g}") for value in values],
         settings=changed_settings(settings),
+        metrics=metrics,
     )

@@ -56,6 +56,7 @@ _SERIES = (
     f"SELECT {_BUCKET} AS bucket, sum(count), sum(count * mean) / sum(count), {LOW}, {HIGH} "
     'FROM points WHERE name = :name AND "update" BETWEEN :first AND :last GROUP BY bucket ORDER BY bucket'
 )
+_LAST_VALUE = 'SELECT mean FROM points WHERE name = ? ORDER BY "update" DESC LIMIT 1'
 _EPISODES = 'SELECT "update", count * mean FROM points WHERE name = ? ORDER BY "update"'
 EPISODES = "rollout/episodes"
 CLOCK = "clock"
@@ -282,6 +283,16 @@ class MetricsStore:
         """All metric names, sorted."""
         with self._connected() as connection:
             return metric_names(connection)
+
+    def last_values(self, most: int) -> dict[str, float]:
+        """The last value of each metric, by name; of the first `most` metrics."""
+        with self._connected() as connection:
+            # Each is one look into the table's own order: a thousand runs are read in seconds.
+            last = [
+                (name, *connection.execute(_LAST_VALUE, (name,)).fetchone())
+                for name in metric_names(connection)[:most]
+            ]
+        return {name: _short(value) for name, value in last if isinstance(value, float)}
 
     def query(
         self,

@@ -63,7 +63,7 @@ SHOWS_HIDDEN: Final = {
 }
 
 _SPACE = re.compile(r"\s+")
-_KEY = re.compile(r"([A-Za-z_][\w.-]*)(:|\s*(?:!=|>=|<=|>|<|=)\s*)")
+_KEY = re.compile(r"([A-Za-z_][\w./-]*)(:|\s*(?:!=|>=|<=|>|<|=)\s*)")
 _VALUE = re.compile(r'"([^"]*)"|([^\s"]+)')
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([kKMB]?)")
 _FACTORS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
@@ -107,8 +107,8 @@ def is_empty(run: IndexedRun) -> bool:
 def parse_query(text: str) -> Query:
     """The search in `text`: terms with spaces between, all of which must hold; a `-` before one negates it.
 
-    A term is a word or `"several words"`, in name, note, tags, game or id; or a field or setting, `:`, `=`,
-    `!=`, `>`, `>=`, `<` or `<=`, and a value. `500k` and `2M` are numbers.
+    A term is a word or `"several words"`, in name, note, tags, game or id; or a field, metric or setting,
+    `:`, `=`, `!=`, `>`, `>=`, `<` or `<=`, and a value. `500k` and `2M` are numbers.
     `tag:a,b`, `state:a,b` and `id=a,b` find either.
 
     Raises: QueryError: naming what cannot be read, and where.
@@ -178,7 +178,7 @@ def setting_path(name: str) -> str | None:
 
 
 def sort_key(name: str) -> Callable[[IndexedRun], Any]:
-    """What runs are sorted by: a field of the search or a setting; None where a run has none.
+    """What runs are sorted by: a field of the search, a metric or a setting; None where a run has none.
 
     Raises: QueryError: there is no such field or setting, or there are several.
     """
@@ -187,7 +187,7 @@ def sort_key(name: str) -> Callable[[IndexedRun], Any]:
         return lambda run: run.labels.starred
     if field is not None:
         return field
-    return _reader(name, _path(name, None, setting="sort"))
+    return _metric(name) or _reader(name, _path(name, None, setting="sort"))
 
 
 def parse_number(text: str) -> float | None:
@@ -232,6 +232,8 @@ def _term(name: str, operator: str, value: str, at: int, value_at: int) -> Match
         return _flag(operator, value, at, value_at)
     if name in NUMBERS:
         return _number_term(NUMBERS[name], operator, value, value_at)
+    if (metric := _metric(name)) is not None:
+        return _number_term(metric, operator, value, value_at)
     if name in TEXTS:
         return _text_term(name, operator, value, at)
     if name in WORDS:
@@ -240,6 +242,11 @@ def _term(name: str, operator: str, value: str, at: int, value_at: int) -> Match
         field, wanted = WORDS[name], set(value.casefold().split(","))
         return lambda run: bool(wanted & {word.casefold() for word in field(run)}) != (operator == "!=")
     return _setting_term(_reader(name, _path(name, at)), operator, value, value_at)
+
+
+def _metric(name: str) -> Field | None:
+    """The last value of a metric, such as `train/loss`: a slash tells its name from those of settings."""
+    return (lambda run: run.metrics.get(name)) if "/" in name else None
 
 
 def _flag(operator: str, value: str, at: int, value_at: int) -> Match:

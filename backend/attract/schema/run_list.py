@@ -55,6 +55,8 @@ class RunRow(RunLabels, RunSummary):
     """The settings in `RunList.settings`, and those in `changed`, by path."""
     changed: list[Name] = []
     """Paths of the settings that differ from the game's own settings of today."""
+    metrics: dict[Name, float] = {}
+    """The last value of each metric that was asked for by `metrics`."""
 
 
 class RunList(FiniteModel):
@@ -71,6 +73,8 @@ class RunList(FiniteModel):
     """`after` of the next page; None: this is the last one."""
     settings: list[Name]
     """Paths of the settings that differ among the runs found, in the order of the form."""
+    metrics: list[Name] = []
+    """Names of the metrics that some of the runs found have."""
 
 
 class DeletedRun(FiniteModel):

@@ -23,8 +23,9 @@ def get_runs(
     sort: Annotated[str, Query(min_length=1, max_length=130)] = NEWEST_FIRST,
     limit: Annotated[int, Query(ge=1, le=1_000)] = PAGE,
     after: Annotated[str | None, Query(max_length=141)] = None,
+    metrics: Annotated[str, Query(max_length=MAX_QUERY_CHARACTERS)] = "",
 ) -> RunList:
-    return service.catalogue.list(q, sort, limit=limit, after=after)
+    return service.catalogue.list(q, sort, limit=limit, after=after, metrics=metrics.split(","))
 
 
 @admin.patch("/api/runs/{run_id}")

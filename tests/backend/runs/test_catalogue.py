@@ -143,6 +143,15 @@ def test_runs_are_sorted_and_those_without_a_value_come_last(sort: str, order: l
     assert ids(listed(sort=sort)) == order
 
 
+def test_any_metric_is_a_column_and_sorts():
+    runs = [indexed("a", metrics={"train/loss": 0.5, "time/fps": 9.0}), indexed("b")]
+    runs.append(indexed("c", metrics={"train/loss": 0.25}))
+    page = list_runs(Indexed(runs, 0), lambda _game: {}, sort="-train/loss", metrics=["train/loss", "x/y"])
+    assert ids(page) == ["a", "c", "b"]
+    assert [run.metrics for run in page.runs] == [{"train/loss": 0.5}, {"train/loss": 0.25}, {}]
+    assert page.metrics == ["time/fps", "train/loss"]
+
+
 def test_hostile_an_integer_larger_than_any_float_is_sorted():
     runs = [indexed("a", settings={"seed": 1}), indexed("b", settings={"ppo.learning_rate": 10**400})]
     found = list_runs(Indexed(runs, 0), lambda _game: {}, query="lr>0", sort="-lr")

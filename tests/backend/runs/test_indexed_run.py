@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from attract.curriculum.window import RETURN
 from attract.runs.indexed_run import (
     DEFAULTS,
     MAX_POINTS,
@@ -75,6 +76,7 @@ def test_the_sparkline_is_the_mean_return_and_the_best_is_the_largest_update(tmp
     # (0 + 1 + 2 + 3) / 4, and (236 + 237 + 238 + 239) / 4.
     assert (run.sparkline[0], run.sparkline[-1]) == (1.5, 237.5)
     assert (run.return_best, run.return_eval, run.preset) == (999.0, 7.5, "memory")
+    assert run.metrics == {RETURN: 239.0}
 
 
 def test_a_run_without_updates_has_no_sparkline(tmp_path: Path):

@@ -26,6 +26,7 @@ from indexed_runs import indexed
 RUNS = [
     indexed("snake-1", episode_return_mean=24.0,
             settings={"ppo.learning_rate": 0.0005, "policy.hidden_sizes": "64,64"},
+            metrics={"train/loss": 0.25, "reward/fuel": -3.0},
             labels=RunLabels(name="Fast one", tags=["good", "Paper"], note="after the fix")),
     indexed("snake-2", episode_return_mean=12.0, seed=2, state="stopped", labels=RunLabels(starred=True)),
     indexed("pole-1", game="cartpole", title="CartPole", episode_return_mean=None, updates=0, agent_steps=0,
@@ -49,6 +50,8 @@ def found(query: str) -> set[str]:
         ("game:SNAKE return<=24 return>=24", {"snake-1"}),
         ("return > 11", {"snake-1", "snake-2"}),
         ("lr<0.001", {"snake-1"}),
+        ("train/loss<0.3 reward/fuel:-3", {"snake-1"}),
+        ("train/loss:none", {"snake-2", "pole-1", "pole-2"}),
         ("ppo.learning-rate<1e-3", {"snake-1"}),
         ("hidden_sizes:64,64", {"snake-1", "snake-2", "pole-1", "pole-2"}
          if DEFAULTS["policy.hidden_sizes"] == "64,64" else {"snake-1"}),

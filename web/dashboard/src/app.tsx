@@ -8,8 +8,10 @@ import {
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { ApiError, api } from "./api/client.ts";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { ApiError, api, isNoAnswer } from "./api/client.ts";
+import { useServerAway } from "./api/queries.ts";
 import { KeysDialog } from "./components/keys-dialog.tsx";
 import { LiveRegion } from "./components/live-region.tsx";
 import { ErrorNotice } from "./components/notice.tsx";
@@ -18,25 +20,54 @@ import { Wordmark } from "./components/wordmark.tsx";
 import { useAnnounce } from "./hooks/use-announce.ts";
 import { useDroppedFile } from "./hooks/use-dropped-file.ts";
 import { useKeys } from "./hooks/use-keys.ts";
-import { useLoaded } from "./hooks/use-loaded.ts";
 import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
-import { useServerAway } from "./hooks/use-server-away.ts";
 import { useTabTitle } from "./hooks/use-tab-title.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { keptTable } from "./state/kept-view.ts";
 import type { KeyCommand } from "./state/keys.ts";
-import { AccessView } from "./views/access-view.tsx";
-import { CompareView } from "./views/compare-view.tsx";
-import { EpisodeView } from "./views/episode-view.tsx";
-import { FileView } from "./views/file-view.tsx";
-import { FindingView } from "./views/finding-view.tsx";
-import { GameView } from "./views/game-view.tsx";
 import { HomeView } from "./views/home-view.tsx";
-import { RunView } from "./views/run-view.tsx";
-import { RunsView } from "./views/runs-view.tsx";
-import { StudyView } from "./views/study-view.tsx";
-import { TuningView } from "./views/tuning-view.tsx";
+
+/** Views that are loaded when they are gone to, or a moment after the first one: the server may be away later. */
+const LATER = {
+  access: () => import("./views/access-view.tsx"),
+  compare: () => import("./views/compare-view.tsx"),
+  episode: () => import("./views/episode-view.tsx"),
+  file: () => import("./views/file-view.tsx"),
+  finding: () => import("./views/finding-view.tsx"),
+  game: () => import("./views/game-view.tsx"),
+  run: () => import("./views/run-view.tsx"),
+  runs: () => import("./views/runs-view.tsx"),
+  study: () => import("./views/study-view.tsx"),
+  tuning: () => import("./views/tuning-view.tsx"),
+};
+const LATER_MS = 1000;
+const AccessView = lazy(async () => ({ default: (await loaded(LATER.access)).AccessView }));
+const CompareView = lazy(async () => ({ default: (await loaded(LATER.compare)).CompareView }));
+const EpisodeView = lazy(async () => ({ default: (await loaded(LATER.episode)).EpisodeView }));
+const FileView = lazy(async () => ({ default: (await loaded(LATER.file)).FileView }));
+const FindingView = lazy(async () => ({ default: (await loaded(LATER.finding)).FindingView }));
+const GameView = lazy(async () => ({ default: (await loaded(LATER.game)).GameView }));
+const RunView = lazy(async () => ({ default: (await loaded(LATER.run)).RunView }));
+const RunsView = lazy(async () => ({ default: (await loaded(LATER.runs)).RunsView }));
+const StudyView = lazy(async () => ({ default: (await loaded(LATER.study)).StudyView }));
+const TuningView = lazy(async () => ({ default: (await loaded(LATER.tuning)).TuningView }));
+
+/** A part that is not there any more is one of another build: the page begins anew once the server answers. */
+async function loaded<View>(load: () => Promise<View>): Promise<View> {
+  try {
+    return await load();
+  } catch {
+    while (isNoAnswer(await api.info().catch((error: unknown) => error)))
+      await new Promise((resolve) => setTimeout(resolve, LATER_MS));
+    location.reload();
+    return new Promise(() => undefined);
+  }
+}
+
+function loadLater(): void {
+  for (const load of Object.values(LATER)) load().catch(() => undefined);
+}
 
 const INFO_EVERY_MS = 5000;
 
@@ -68,13 +99,29 @@ function SignedIn() {
   const route = useRoute();
   const isAway = useServerAway();
   const dropped = useDroppedFile(openFile);
-  const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
-  const [known, setKnown] = useState(info);
-  if (info !== null && info !== known) setKnown(info);
+  const key = routeKey(route);
+  const {
+    data: known = null,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ["info"],
+    queryFn: api.info,
+    refetchInterval: INFO_EVERY_MS,
+    // It finds out when the server answers again.
+    networkMode: "always",
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a run just started or ended shows at once in another view
+  useEffect(() => {
+    void refetch();
+  }, [key, refetch]);
   const runNow = known?.live_run ?? null;
   const [areKeysShown, setKeysShown] = useState(false);
   useKeys((command) => (command === "help" ? setKeysShown(true) : goByKey(command, runNow)));
-  useFocusOfView(routeKey(route));
+  useEffect(() => {
+    const timer = setTimeout(loadLater, LATER_MS);
+    return () => clearTimeout(timer);
+  }, []);
   if (error instanceof ApiError && (error.status === 401 || error.status === 403))
     return <SignedOut error={error} />;
   const activeRun = isAway ? null : (known?.active_run ?? null);
@@ -95,32 +142,40 @@ function SignedIn() {
         {route.view !== "run" && <PageTitle name={PAGE_NAMES[route.view]} />}
         {known !== null && <ActiveRunAnnouncement runId={runNow} isMuted={route.view === "run"} />}
         {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
-        {route.view === "start" && !isAboutOneGame(route) && (
-          <HomeView chosen={route.game} activeRun={activeRun} liveRun={liveRun} />
-        )}
-        {route.view === "start" && isAboutOneGame(route) && (
-          <GameView
-            key={route.game}
-            name={route.game}
-            from={route.from}
-            set={route.set}
-            activeRun={activeRun}
-          />
-        )}
-        {route.view === "game" && (
-          <GameView key={route.name} name={route.name} from={null} set={undefined} activeRun={activeRun} />
-        )}
-        {route.view === "runs" && <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />}
-        {route.view === "compare" && <CompareView route={route} />}
-        {route.view === "access" && <AccessView />}
-        {route.view === "tuning" && <TuningView />}
-        {route.view === "study" && <StudyView key={route.name} name={route.name} />}
-        {route.view === "finding" && <FindingView key={formatRoute(route)} route={route} />}
-        {route.view === "file" && <FileView dropped={dropped} />}
-        {route.view === "episode" && (
-          <EpisodeView key={`${route.runId} ${route.episodeId} ${route.beside} ${route.at}`} route={route} />
-        )}
-        {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
+        <Suspense fallback={<Loader aria-label="Loading the page" />}>
+          {route.view === "start" && !isAboutOneGame(route) && (
+            <HomeView chosen={route.game} activeRun={activeRun} liveRun={liveRun} />
+          )}
+          {route.view === "start" && isAboutOneGame(route) && (
+            <GameView
+              key={route.game}
+              name={route.game}
+              from={route.from}
+              set={route.set}
+              activeRun={activeRun}
+            />
+          )}
+          {route.view === "game" && (
+            <GameView key={route.name} name={route.name} from={null} set={undefined} activeRun={activeRun} />
+          )}
+          {route.view === "runs" && (
+            <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />
+          )}
+          {route.view === "compare" && <CompareView route={route} />}
+          {route.view === "access" && <AccessView />}
+          {route.view === "tuning" && <TuningView />}
+          {route.view === "study" && <StudyView key={route.name} name={route.name} />}
+          {route.view === "finding" && <FindingView key={formatRoute(route)} route={route} />}
+          {route.view === "file" && <FileView dropped={dropped} />}
+          {route.view === "episode" && (
+            <EpisodeView
+              key={`${route.runId} ${route.episodeId} ${route.beside} ${route.at}`}
+              route={route}
+            />
+          )}
+          {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
+          <FocusOfView view={key} />
+        </Suspense>
       </div>
     </RoleContext>
   );
@@ -311,7 +366,6 @@ function TokenForm() {
   );
 }
 
-/** Info is asked again when the view changes, so that a run just started or ended shows at once. */
 function routeKey(route: Route): string {
   if (route.view === "game") return `game ${route.name}`;
   return route.view === "run" || route.view === "episode" ? route.runId : route.view;
@@ -342,13 +396,14 @@ function goByKey(command: Exclude<KeyCommand, "help">, runId: string | null): vo
 }
 
 /** The focus goes to a new view when the old one has taken what had it along. */
-function useFocusOfView(view: string): void {
+function FocusOfView({ view }: { view: string }) {
   const shown = useRef(view);
   useEffect(() => {
     if (shown.current === view) return;
     shown.current = view;
     if (document.activeElement === document.body) focusContent();
   }, [view]);
+  return null;
 }
 
 /** The fragment holds the route, so this is a button and no link to `#content`. */

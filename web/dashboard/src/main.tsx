@@ -3,17 +3,22 @@
 import "./styles/mantine.ts";
 import "uplot/dist/uPlot.min.css";
 import "./styles/base.css";
+import "./styles/home.css";
 import "./styles/start.css";
 import "./styles/cabinet.css";
 import "./styles/run.css";
+import "./styles/run-page.css";
+import "./styles/findings.css";
 import "./styles/runs.css";
 import "./styles/charts.css";
 import "./styles/episode.css";
 import "./styles/tuning.css";
 import { MantineProvider } from "@mantine/core";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { api } from "./api/client.ts";
+import { queryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";
 import { isViewerToken, pageOfLink, tokenInFragment } from "./routes.ts";
 import { theme } from "./theme.ts";
@@ -43,7 +48,9 @@ async function openSession(token: string): Promise<void> {
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
-      <App session={session} />
+      <QueryClientProvider client={queryClient}>
+        <App session={session} />
+      </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,
 );

@@ -1,6 +1,6 @@
 /** Colours and shapes of the dashboard: paper by day, a dark arcade by night, a coin-yellow start button. */
 
-import { Anchor, createTheme, Loader, type MantineColorsTuple, Progress } from "@mantine/core";
+import { Anchor, createTheme, Loader, type MantineColorsTuple, Modal, Progress } from "@mantine/core";
 
 const coin: MantineColorsTuple = [
   "#fff8e1",
@@ -47,6 +47,16 @@ export const theme = createTheme({
     Anchor: Anchor.extend({ defaultProps: { c: "inherit", underline: "always" } }),
     // A name needs a role; each page has its one live region already.
     Loader: Loader.extend({ defaultProps: { role: "img" } }),
+    Modal: Modal.extend({
+      defaultProps: {
+        centered: true,
+        transitionProps: { duration: 0 },
+        closeButtonProps: { "aria-label": "Close" },
+        // A `header` in a dialog is taken for the page's own.
+        attributes: { header: { role: "none" } },
+      },
+      styles: { title: { fontWeight: 700 } },
+    }),
     // A run moves its bar twice a second: a transition of the width lays the page out again in every frame.
     Progress: Progress.extend({ defaultProps: { transitionDuration: 0 } }),
   },

@@ -1715,6 +1715,10 @@ export interface RunList {
    * Paths of the settings that differ among the runs found, in the order of the form.
    */
   settings: string[];
+  /**
+   * Names of the metrics that some of the runs found have.
+   */
+  metrics: string[];
 }
 /**
  * One row of `GET /api/runs`.
@@ -1776,6 +1780,12 @@ export interface RunRow {
    * Paths of the settings that differ from the game's own settings of today.
    */
   changed: string[];
+  /**
+   * The last value of each metric that was asked for by `metrics`.
+   */
+  metrics: {
+    [k: string]: number;
+  };
 }
 /**
  * One run of `GET /api/runs`, active or past.

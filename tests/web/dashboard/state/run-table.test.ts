@@ -52,6 +52,7 @@ const run = (run_id: string, changes: Partial<RunRow> = {}): RunRow => ({
   sparkline: [],
   settings: {},
   changed: [],
+  metrics: {},
   ...changes,
 });
 

@@ -8,7 +8,7 @@ import type { Field } from "../../../../web/dashboard/src/state/settings-form.ts
 const FIELDS: readonly Field[] = [
   { path: "seed", label: "Seed", help: "Of all randomness.", kind: "integer", isNullable: false },
   { path: "ppo.gae_lambda", label: "GAE lambda", help: "", kind: "number", isNullable: true },
-  { path: "ppo.hidden", label: "Hidden layers", help: "", kind: "list", isNullable: false, item: "integer" },
+  { path: "ppo.hidden", label: "Hidden layers", help: "", kind: "list", isNullable: false, item: "number" },
 ];
 const OWN = { preset: null, seed: 0, ppo: { gae_lambda: null, hidden: [64, 64] } };
 const RUN = { preset: "long", seed: 3, ppo: { gae_lambda: null, hidden: [64, 64] } };

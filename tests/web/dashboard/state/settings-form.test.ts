@@ -6,7 +6,6 @@ import {
   changedBy,
   changesFrom,
   changesOfPerson,
-  checkField,
   emptyText,
   type Field,
   fieldsOf,
@@ -161,35 +160,19 @@ describe("settingsFromForm", () => {
     expect(settingsFromForm(FIELDS, {})).toEqual({});
   });
 
-  it("leaves out what cannot be read yet", () => {
-    expect(
-      settingsFromForm(FIELDS, { "ppo.gamma": "1.", "ppo.learning_rate": "-", parameters: "{" }),
-    ).toEqual({ ppo: { gamma: 1 } });
-  });
-});
-
-describe("checkField", () => {
-  it.each([
-    ["collection.num_workers", "0", "At least 1"],
-    ["collection.num_workers", "2.5", "A whole number"],
-    ["collection.num_workers", "9999", "At most 1024"],
-    ["collection.num_workers", "two", "Not a number"],
-    ["collection.num_workers", "", "Needs a value"],
-    ["collection.num_workers", "4", null],
-    ["ppo.gamma", "1.01", "At most 1"],
-    ["ppo.learning_rate", "0", "More than 0"],
-    ["ppo.learning_rate", "9", "Less than 9"],
-    ["until_return", "-100", null],
-    ["until_return", "", null],
-    ["collection.sizes", "64,,64", "A value is missing between two commas"],
-    ["collection.sizes", "64, 6.5", "6.5: a whole number"],
-    ["collection.sizes", "64, 64", null],
-    ["collection.schedule", "sync", null],
-    ["collection.seats", "scout, keeper,keeper", null],
-    ["collection.seats", "scout,,keeper", "A value is missing between two commas"],
-    ["parameters", "{size: 1}", "Not valid JSON: names and texts need double quotes"],
-  ])("%s = %j", (path, text, problem) => {
-    expect(checkField(field(path), text)).toBe(problem);
+  it("sends what cannot be read as it was typed, for the server to refuse", () => {
+    const typed = {
+      "ppo.gamma": "1.",
+      "ppo.learning_rate": "-",
+      "collection.num_workers": "two",
+      "collection.sizes": "64, x",
+      parameters: "{size: 1}",
+    };
+    expect(settingsFromForm(FIELDS, typed)).toEqual({
+      ppo: { gamma: 1, learning_rate: "-" },
+      collection: { num_workers: "two", sizes: [64, "x"] },
+      parameters: "{size: 1}",
+    });
   });
 });
 

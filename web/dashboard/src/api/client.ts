@@ -31,7 +31,7 @@ import type {
   VersionsView,
   ViewerLink,
 } from "@attract/schema";
-import { serverLink } from "../state/server-link.ts";
+import { onlineManager } from "@tanstack/react-query";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
 /** The server said no, or could not be reached (`status` 0); `fix` is what mends it, where known. */
@@ -244,15 +244,15 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     response = await fetch(serverUrl(path), { credentials: "same-origin", ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    serverLink.report(false);
+    onlineManager.setOnline(false);
     throw new ApiError(0, "The server does not answer.", "Is it still running? Look at its terminal.");
   }
   if (response.ok) {
-    serverLink.report(true);
+    onlineManager.setOnline(true);
     return response;
   }
   const problem = await problemOf(response);
-  serverLink.report(!isNoAnswer(problem));
+  onlineManager.setOnline(!isNoAnswer(problem));
   throw problem;
 }
 

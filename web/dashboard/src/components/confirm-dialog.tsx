@@ -1,8 +1,7 @@
 /** A question before something that is not easily undone; Escape is no. */
 
-import { Button } from "@mantine/core";
-import { type ReactNode, useId } from "react";
-import { useModal } from "../hooks/use-modal.ts";
+import { Button, Group, Modal } from "@mantine/core";
+import type { ReactNode } from "react";
 
 interface ConfirmDialogProps {
   title: string;
@@ -14,27 +13,15 @@ interface ConfirmDialogProps {
 }
 
 export function ConfirmDialog({ title, children, yes, no, onAnswer }: ConfirmDialogProps) {
-  const dialog = useModal();
-  const id = useId();
   return (
-    <dialog
-      ref={dialog}
-      className="confirm"
-      aria-labelledby={`${id}-title`}
-      aria-describedby={`${id}-text`}
-      onCancel={(event) => {
-        event.preventDefault();
-        onAnswer(false);
-      }}
-    >
-      <h2 id={`${id}-title`}>{title}</h2>
-      <p id={`${id}-text`}>{children}</p>
-      <div className="actions">
+    <Modal opened title={title} withCloseButton={false} onClose={() => onAnswer(false)}>
+      {children}
+      <Group justify="flex-end" gap="xs" mt="md">
         <Button variant="default" onClick={() => onAnswer(false)}>
           {no}
         </Button>
         <Button onClick={() => onAnswer(true)}>{yes}</Button>
-      </div>
-    </dialog>
+      </Group>
+    </Modal>
   );
 }

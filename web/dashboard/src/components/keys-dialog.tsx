@@ -1,32 +1,33 @@
 /** The list of the page's keys, with the switch that turns them off. */
 
-import { Button, Switch } from "@mantine/core";
+import { Kbd, Modal, Switch, Table } from "@mantine/core";
 import { useState } from "react";
-import { useModal } from "../hooks/use-modal.ts";
 import { areKeysOn, KEYS, keepKeysOn, PART_KEYS } from "../state/keys.ts";
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
-  const dialog = useModal();
   const [areOn, setOn] = useState(areKeysOn);
   const change = (isOn: boolean) => {
     keepKeysOn(isOn);
     setOn(isOn);
   };
   return (
-    <dialog ref={dialog} className="confirm keys-dialog" aria-labelledby="keys-title" onClose={onClose}>
-      <h2 id="keys-title">Keys</h2>
-      <dl>
-        {[...KEYS, ...PART_KEYS].map(({ keys, does }) => (
-          <div key={does}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-      </dl>
+    <Modal opened title="Keys" onClose={onClose}>
+      <Table mb="md" verticalSpacing={6} withRowBorders={false}>
+        <Table.Tbody>
+          {[...KEYS, ...PART_KEYS].map(({ keys, does }) => (
+            <Table.Tr key={does}>
+              <Table.Th scope="row" fw="normal">
+                {keys.map((key) => (
+                  <Kbd key={key} mr={4}>
+                    {key}
+                  </Kbd>
+                ))}
+              </Table.Th>
+              <Table.Td>{does}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
       <Switch
         color="teal.8"
         label="Use these keys"
@@ -34,9 +35,6 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
         checked={areOn}
         onChange={(event) => change(event.currentTarget.checked)}
       />
-      <div className="actions">
-        <Button onClick={() => dialog.current?.close()}>Close</Button>
-      </div>
-    </dialog>
+    </Modal>
   );
 }

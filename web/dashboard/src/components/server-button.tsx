@@ -2,10 +2,9 @@
 
 import { Button, type ButtonProps } from "@mantine/core";
 import type { ComponentPropsWithoutRef, ReactNode } from "react";
+import { useServerAway } from "../api/queries.ts";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
-import { useServerAway } from "../hooks/use-server-away.ts";
-import { isThisMachine } from "../state/server-link.ts";
 
 interface ServerButtonProps extends ButtonProps, Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps> {
   /** Also for viewers, who may only look. */
@@ -48,4 +47,9 @@ export function ServerStrip() {
       )}
     </aside>
   );
+}
+
+/** Whether an address means the machine that the browser runs on. */
+export function isThisMachine(hostname: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }

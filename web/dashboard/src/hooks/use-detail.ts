@@ -1,6 +1,8 @@
 /** The series of a run as a zoomed chart needs them: with the points between, which the server is asked for. */
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useRef } from "react";
 import { api } from "../api/client.ts";
 import { type ChartView, resolveRange } from "../state/chart-view.ts";
 import {
@@ -11,7 +13,6 @@ import {
   type SeriesByName,
   withDetail,
 } from "../state/series.ts";
-import { useLoaded } from "./use-loaded.ts";
 
 export interface Zoomed {
   readonly series: SeriesByName;
@@ -24,7 +25,7 @@ export interface Zoomed {
 /** A range that follows the newest point is asked for again this often. */
 const FOLLOW_MS = 5000;
 /** The pointer or a key has rested for so long. */
-const REST_MS = 200;
+export const REST_MS = 200;
 
 export function useDetail(
   runId: string,
@@ -52,21 +53,23 @@ export function useDetail(
       : follows
         ? `last ${JSON.stringify(view.range)}`
         : `${from} ${to}`;
-  const asked = useRested(`${wanted}\n${[...names].sort().join(",")}`);
+  const [asked] = useDebouncedValue(`${wanted}\n${[...names].sort().join(",")}`, REST_MS);
   // What is asked for again and again begins where the range begins by then.
   const start = useRef(from);
   start.current = from;
-  const detail = useLoaded(
-    `${runId}\n${asked}`,
-    async () => {
+  const { data: detail = null } = useQuery({
+    queryKey: ["detail", runId, asked],
+    queryFn: async () => {
       const from = start.current;
       if (from === undefined || to === undefined || asked.startsWith("\n") || names.length === 0) return null;
       const end = follows ? undefined : to;
       const view = await api.metrics(runId, MAX_POINTS, { names, from, to: end });
       return detailFrom(view, from, end ?? Number.POSITIVE_INFINITY, longest.steps.at(-1) ?? 0);
     },
-    follows ? FOLLOW_MS : undefined,
-  ).value;
+    refetchInterval: follows && FOLLOW_MS,
+    structuralSharing: false,
+    gcTime: 0,
+  });
   const isZoomed = range !== null;
   const whole = useMemo(() => {
     if (!isZoomed || detail === null) return series;
@@ -86,13 +89,3 @@ const NOTHING = {
   low: null,
   high: null,
 };
-
-/** A text once it has not changed for a while; the first at once. */
-export function useRested(text: string): string {
-  const [rested, setRested] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(text), REST_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return rested;
-}

@@ -1,26 +1,15 @@
 /** Whether an element can be seen: in the window, or nearly, of a page that is not hidden. */
 
-import { type RefObject, useEffect, useState, useSyncExternalStore } from "react";
+import { useDocumentVisibility, useIntersection } from "@mantine/hooks";
+import type { RefCallback } from "react";
 
 /** Drawn before it is scrolled into sight. */
-const MARGIN = "120px";
+const MARGIN = { rootMargin: "120px" };
 
-export function useInSight(element: RefObject<Element | null>): boolean {
-  const [isInWindow, setInWindow] = useState(false);
-  const isHidden = useSyncExternalStore(onVisibility, () => document.hidden);
-  useEffect(() => {
-    if (element.current === null) return;
-    const observer = new IntersectionObserver(
-      (entries) => setInWindow(entries[entries.length - 1].isIntersecting),
-      { rootMargin: MARGIN },
-    );
-    observer.observe(element.current);
-    return () => observer.disconnect();
-  }, [element]);
-  return isInWindow && !isHidden;
-}
-
-function onVisibility(onChange: () => void): () => void {
-  document.addEventListener("visibilitychange", onChange);
-  return () => document.removeEventListener("visibilitychange", onChange);
+export function useInSight(): { sight: RefCallback<Element>; isInSight: boolean } {
+  const { ref, entry } = useIntersection(MARGIN);
+  return {
+    sight: ref,
+    isInSight: useDocumentVisibility() === "visible" && entry?.isIntersecting === true,
+  };
 }

@@ -5,7 +5,7 @@ import { areKeysOn, commandOf, type KeyCommand, type Pressed } from "../state/ke
 
 /** Where a key belongs to what has the focus: fields, and games. */
 const TAKES_KEYS =
-  "input:not([type=radio], [type=checkbox]), select, textarea, [contenteditable], [role=application], dialog";
+  "input:not([type=radio], [type=checkbox]), select, textarea, [contenteditable], [role=application], [role=dialog]";
 
 /** Whether a key is for the element that has the focus. */
 export function takesKeys(target: EventTarget | null): boolean {

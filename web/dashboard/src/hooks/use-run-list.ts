@@ -1,10 +1,16 @@
 /** The runs that a search finds: page after page, live ones kept current. */
 
 import type { RunList, RunRow } from "@attract/schema";
-import { useCallback, useEffect, useRef, useState } from "react";
+import {
+  type InfiniteData,
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useEffect, useMemo } from "react";
 import { api } from "../api/client.ts";
 import { withLive } from "../state/run-table.ts";
-import { useServerAway } from "./use-server-away.ts";
 
 const FIRST_PAGE = 100;
 const PAGE = 500;
@@ -22,70 +28,56 @@ export interface LoadedRuns {
 
 /** `query` and `sort` as the server takes them. The old rows stay while newer ones are fetched. */
 export function useRunList(query: string, sort: string): LoadedRuns {
-  const [list, setList] = useState<RunList | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [turn, setTurn] = useState(0);
-  const isAway = useServerAway();
-  const shown = useRef<RunList | null>(null);
-  shown.current = list;
-  const reload = useCallback(() => setTurn((old) => old + 1), []);
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` asks again, and so does a server that answers again
+  const client = useQueryClient();
+  const queryKey = ["runs", query, sort];
+  const found = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam: after }) =>
+      api.runList({ q: query, sort, limit: after === undefined ? FIRST_PAGE : PAGE, after }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => ((state.data?.pages[0]?.num_unread ?? 0) > 0 ? UNREAD_AGAIN_MS : false),
+  });
+  const { data, hasNextPage, isFetching, isPlaceholderData, fetchNextPage, refetch } = found;
   useEffect(() => {
-    let isCurrent = true;
-    const load = async () => {
-      let page = await api.runList({ q: query, sort, limit: FIRST_PAGE });
-      while (isCurrent && page.num_unread > 0) {
-        setList(page);
-        await new Promise((resolve) => setTimeout(resolve, UNREAD_AGAIN_MS));
-        page = await api.runList({ q: query, sort, limit: FIRST_PAGE });
-      }
-      if (!isCurrent) return;
-      setList(page);
-      setError(null);
-      let { runs, next } = page;
-      while (next !== null) {
-        const more = await api.runList({ q: query, sort, limit: PAGE, after: next });
-        if (!isCurrent) return;
-        runs = unique([...runs, ...more.runs]);
-        next = more.next;
-        setList({ ...more, runs });
-      }
-    };
-    load().catch((problem: unknown) => isCurrent && setError(problem));
-    return () => {
-      isCurrent = false;
-    };
-  }, [query, sort, turn, isAway]);
-
+    if (hasNextPage && !isFetching && !isPlaceholderData) void fetchNextPage();
+  }, [hasNextPage, isFetching, isPlaceholderData, fetchNextPage]);
+  const { data: live } = useQuery({
+    queryKey: ["live runs", query],
+    queryFn: () => api.runList({ q: `${query} is:live`, limit: FIRST_PAGE }),
+    refetchInterval: LIVE_EVERY_MS,
+  });
+  const list = useMemo(() => listOf(data), [data]);
+  const current = useMemo(
+    () => (list === null || live === undefined ? list?.runs : withLive(list.runs, live.runs)),
+    [list, live],
+  );
+  // A run came, went live or ended.
+  const isOld = current === null && !isFetching;
   useEffect(() => {
-    const ask = async () => {
-      const before = shown.current;
-      if (document.hidden || before === null) return;
-      const live = await api.runList({ q: `${query} is:live`, limit: FIRST_PAGE });
-      if (shown.current !== before) return;
-      const runs = withLive(before.runs, live.runs);
-      if (runs === null) reload();
-      else if (live.runs.length > 0) setList({ ...before, runs });
-    };
-    // An error shows where the whole list is asked for.
-    const timer = setInterval(() => ask().catch(() => undefined), LIVE_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [query, reload]);
-
-  const replace = useCallback((row: RunRow) => {
-    setList((old) => {
-      if (old === null) return old;
-      const runs = old.runs.map((run) =>
-        run.run_id === row.run_id ? { ...row, settings: { ...run.settings, ...row.settings } } : run,
-      );
-      return { ...old, runs };
-    });
-  }, []);
-  return { list, error, reload, replace };
+    if (isOld) void refetch();
+  }, [isOld, refetch]);
+  const shown = useMemo(() => list && { ...list, runs: current ?? list.runs }, [list, current]);
+  const replace = (row: RunRow) =>
+    client.setQueryData<InfiniteData<RunList>>(
+      queryKey,
+      (old) => old && { ...old, pages: old.pages.map((page) => replaced(page, row)) },
+    );
+  return { list: shown, error: found.error, reload: () => void refetch(), replace };
 }
 
-/** A run that moved from one page to the next while they were asked for is there once. */
-function unique(runs: readonly RunRow[]): RunRow[] {
-  return [...new Map(runs.map((run) => [run.run_id, run])).values()];
+/** All pages as one; a run that moved from one to the next while they were asked for is there once. */
+function listOf(data: InfiniteData<RunList> | undefined): RunList | null {
+  const last = data?.pages.at(-1);
+  if (last === undefined) return null;
+  const runs = new Map(data?.pages.flatMap((page) => page.runs).map((run) => [run.run_id, run]));
+  return { ...last, runs: [...runs.values()] };
+}
+
+function replaced(page: RunList, row: RunRow): RunList {
+  const runs = page.runs.map((run) =>
+    run.run_id === row.run_id ? { ...row, settings: { ...run.settings, ...row.settings } } : run,
+  );
+  return { ...page, runs };
 }

@@ -12,15 +12,9 @@ export interface Field {
   kind: FieldKind;
   /** Whether the setting may be empty. */
   isNullable: boolean;
-  min?: number;
-  /** As `min`, but the value must lie above it. */
-  above?: number;
-  max?: number;
-  /** As `max`, but the value must lie below it. */
-  below?: number;
   choices?: readonly string[];
   /** What a list holds. */
-  item?: "integer" | "number" | "text";
+  item?: "number" | "text";
 }
 
 export interface Section {
@@ -49,10 +43,6 @@ interface Schema {
   anyOf?: Schema[];
   items?: Schema;
   enum?: string[];
-  minimum?: number;
-  exclusiveMinimum?: number;
-  maximum?: number;
-  exclusiveMaximum?: number;
 }
 
 /** Chosen beside the form's other fields, because it changes what they show. */
@@ -141,37 +131,13 @@ export function usedNote(field: Field, text: string, view: Resolved | null): str
   return text === "" || used === undefined ? null : `The run uses ${textOf(field, used)}.`;
 }
 
-/** What is wrong with `text` in `field` at first sight, or null; the server looks at the whole. */
-export function checkField(field: Field, text: string): string | null {
-  const trimmed = text.trim();
-  if (trimmed === "") return field.isNullable || field.kind === "list" ? null : "Needs a value";
-  switch (field.kind) {
-    case "integer":
-    case "number":
-      return checkNumber(field, trimmed, field.kind);
-    case "list": {
-      for (const part of trimmed.split(",")) {
-        if (part.trim() === "") return "A value is missing between two commas";
-        const problem = field.item === "text" ? null : checkNumber({}, part.trim(), field.item ?? "number");
-        if (problem !== null) return `${part.trim()}: ${lowerFirst(problem)}`;
-      }
-      return null;
-    }
-    case "json":
-      return parsedJson(trimmed) === undefined ? "Not valid JSON: names and texts need double quotes" : null;
-    default:
-      return null;
-  }
-}
-
 /** The nested settings to send: everything that was changed, whatever the run would use without it. */
 export function settingsFromForm(fields: readonly Field[], changes: Changes): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   if (changes[PRESET]) settings[PRESET] = changes[PRESET];
   for (const field of fields) {
     const text = changes[field.path];
-    if (text !== undefined && checkField(field, text) === null)
-      setPath(settings, field.path, parseValue(field, text.trim()));
+    if (text !== undefined) setPath(settings, field.path, parseValue(field, text.trim()));
   }
   return settings;
 }
@@ -265,16 +231,12 @@ function fieldOf(path: string, schema: Schema): Field {
     kind: kindOf(one),
     isNullable,
   };
-  if (one.minimum !== undefined) field.min = one.minimum;
-  if (one.exclusiveMinimum !== undefined) field.above = one.exclusiveMinimum;
-  if (one.maximum !== undefined) field.max = one.maximum;
-  if (one.exclusiveMaximum !== undefined) field.below = one.exclusiveMaximum;
   if (one.enum !== undefined) field.choices = one.enum;
   if (field.kind === "list") field.item = ITEMS[one.items?.type ?? ""] ?? "text";
   return field;
 }
 
-const ITEMS: Readonly<Record<string, Field["item"]>> = { integer: "integer", number: "number" };
+const ITEMS: Readonly<Record<string, Field["item"]>> = { integer: "number", number: "number" };
 
 function kindOf(schema: Schema): FieldKind {
   if (schema.enum !== undefined) return "choice";
@@ -292,31 +254,17 @@ function kindOf(schema: Schema): FieldKind {
   }
 }
 
-function checkNumber(
-  field: Pick<Field, "min" | "above" | "max" | "below">,
-  text: string,
-  kind: "integer" | "number",
-): string | null {
-  const value = Number(text);
-  if (text === "" || !Number.isFinite(value)) return "Not a number";
-  if (kind === "integer" && !Number.isInteger(value)) return "A whole number";
-  if (field.min !== undefined && value < field.min) return `At least ${field.min}`;
-  if (field.above !== undefined && value <= field.above) return `More than ${field.above}`;
-  if (field.max !== undefined && value > field.max) return `At most ${field.max}`;
-  if (field.below !== undefined && value >= field.below) return `Less than ${field.below}`;
-  return null;
-}
-
+/** What a person has typed as a value; what cannot be read is sent as it stands, and the server refuses it. */
 function parseValue(field: Field, text: string): unknown {
   if (field.kind === "list") {
     const parts = text === "" ? [] : text.split(",").map((part) => part.trim());
-    return field.item === "text" ? parts : parts.map(Number);
+    return field.item === "text" ? parts : parts.map(parsedNumber);
   }
   if (text === "") return null;
   switch (field.kind) {
     case "integer":
     case "number":
-      return Number(text);
+      return parsedNumber(text);
     case "boolean":
       return text === "true";
     case "json":
@@ -326,11 +274,16 @@ function parseValue(field: Field, text: string): unknown {
   }
 }
 
+function parsedNumber(text: string): number | string {
+  const value = Number(text);
+  return text === "" || !Number.isFinite(value) ? text : value;
+}
+
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    return text;
   }
 }
 
@@ -349,8 +302,4 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
   );
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -2,33 +2,34 @@
 
 import type { AccessView as Access, InvitationEntry, SessionEntry } from "@attract/schema";
 import { Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatAge, formatDevice, formatUntil, plural } from "../state/format.ts";
 import { ViewerLink } from "./viewer-link.tsx";
 
 const RELOAD_MS = 5000;
 
 export function AccessView() {
-  const { value, error, reload } = useLoaded("access", api.access, RELOAD_MS);
+  const { data: value = null, error, refetch } = useQuery(polled(["access"], api.access, RELOAD_MS));
   const [failure, setFailure] = useState<unknown>(null);
   const end = (entryId: string) => {
     setFailure(null);
     const isOwn = value?.sessions.some((one) => one.is_own && one.entry_id === entryId);
     const ended: Promise<unknown> = isOwn ? api.logOut() : api.revoke(entryId);
-    ended.catch(setFailure).finally(reload);
+    ended.catch(setFailure).finally(refetch);
   };
   return (
     <main id="content">
       <h1>Access</h1>
       <p className="lede">Browsers that are signed in, and join links. Ending one disconnects it at once.</p>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {failure !== null && <ErrorNotice error={failure} />}
       {value === null && error === null && <Loader aria-label="Loading" />}
-      {value !== null && <Lists access={value} onEnd={end} onChange={reload} />}
+      {value !== null && <Lists access={value} onEnd={end} onChange={refetch} />}
     </main>
   );
 }

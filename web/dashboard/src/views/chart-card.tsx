@@ -1,10 +1,9 @@
 /** One chart with its head: what it is, its newest values, and what can be done with it. */
 
-import { useComputedColorScheme } from "@mantine/core";
+import { Modal, useComputedColorScheme } from "@mantine/core";
 import { type CSSProperties, memo, type ReactNode, useMemo, useRef, useState } from "react";
 import { Help } from "../components/help.tsx";
 import { useInSight } from "../hooks/use-in-sight.ts";
-import { useModal } from "../hooks/use-modal.ts";
 import type { ChartCursor } from "../state/chart-cursor.ts";
 import { AXIS_NAMES } from "../state/chart-text.ts";
 import { type ChartView, toggled, zoomedTo } from "../state/chart-view.ts";
@@ -16,7 +15,8 @@ import { lastValue, pausesOf, placeAlong, placesOf, RETURN, type SeriesByName } 
 import { type PlacedVersion, placeOn } from "../state/versions.ts";
 import { CHART_COLORS } from "../theme.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { type Level, type Mark, Plot } from "./plot.tsx";
+import { Plot } from "./plot.tsx";
+import type { Level, Mark } from "./plot-options.ts";
 import { savePicture, saveText } from "./save-chart.ts";
 
 /** What all charts of a run share. */
@@ -52,15 +52,14 @@ const EVALUATION_DASH = [4, 4];
 
 export function ChartCard(props: ChartCardProps) {
   const { panel, shown, isLarge = false } = props;
-  const card = useRef<HTMLElement>(null);
-  const isInSight = useInSight(card);
+  const { sight, isInSight } = useInSight();
   // A chart out of sight, or of a hidden page, stays as it was: it costs nothing.
   const held = useRef(props);
   if (isInSight || isLarge) held.current = props;
   const points = panel.lines.map(({ metric }) => shown.series[metric]?.steps.length ?? 0);
   const figure = (
     <figure
-      ref={card}
+      ref={sight}
       className="card chart-card"
       data-metric={panel.id}
       data-points={Math.max(0, ...points)}
@@ -72,19 +71,19 @@ export function ChartCard(props: ChartCardProps) {
     </figure>
   );
   return isLarge ? (
-    <Window onClose={() => shown.onView({ ...shown.view, large: null })}>{figure}</Window>
+    <Modal
+      opened
+      size="min(1400px, 96vw)"
+      padding={0}
+      withCloseButton={false}
+      classNames={{ content: "chart-window" }}
+      attributes={{ content: { "aria-label": "Chart" } }}
+      onClose={() => shown.onView({ ...shown.view, large: null })}
+    >
+      {figure}
+    </Modal>
   ) : (
     figure
-  );
-}
-
-/** Escape closes it. */
-function Window({ onClose, children }: { onClose: () => void; children: ReactNode }) {
-  const dialog = useModal();
-  return (
-    <dialog ref={dialog} className="chart-window" aria-label="Chart" onClose={onClose}>
-      {children}
-    </dialog>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { EpisodeEntry, RunRow, RunView } from "@attract/schema";
 import { Anchor, Loader, useComputedColorScheme } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -9,7 +10,6 @@ import { ServerButton } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { useChartView } from "../hooks/use-chart-view.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
@@ -39,12 +39,15 @@ type CompareRoute = Extract<Route, { view: "compare" }>;
 export function CompareView({ route }: { route: CompareRoute }) {
   const { runs } = route;
   const ids = runs.slice(0, MAX_RUNS);
-  const { value, error, reload } = useLoaded(
-    `compare ${ids.join(" ")}`,
-    () => load(ids),
-    RELOAD_MS,
-    (compared) => !compared.some(({ row }) => isLive(row)),
-  );
+  const {
+    data: value = null,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ["compare", ...ids],
+    queryFn: () => load(ids),
+    refetchInterval: ({ state }) => state.data?.some(({ row }) => isLive(row)) !== false && RELOAD_MS,
+  });
   return (
     <main id="content">
       <p className="back">
@@ -57,7 +60,7 @@ export function CompareView({ route }: { route: CompareRoute }) {
         </p>
       )}
       {ids.length < 2 && <p className="lede">Tick two or more runs in the table of runs.</p>}
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {value === null && error === null && <Loader aria-label="Loading the runs" />}
       {value !== null && value.length > 0 && <Parts compared={value} route={route} />}
     </main>

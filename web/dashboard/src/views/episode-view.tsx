@@ -2,13 +2,13 @@
 
 import type { EpisodeEntry, RunView } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api, buildOf, episodePath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { goTo } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { episodeFacts, episodeTitle, playersText } from "../state/episode-text.ts";
@@ -20,10 +20,13 @@ type EpisodeRoute = Extract<Route, { view: "episode" }>;
 export function EpisodeView({ route }: { route: EpisodeRoute }) {
   const { runId, episodeId, beside } = route;
   const ids = beside === null ? [episodeId] : [episodeId, beside];
-  const loaded = useLoaded(`episodes ${runId} ${ids.join(" ")}`, () => load(runId, ids));
-  const entries = useLoaded(`entries ${runId}`, () => api.episodes(runId));
-  const { value, error } = loaded;
-  const entry = entries.value?.find(({ id }) => id === episodeId) ?? null;
+  const {
+    data: value = null,
+    error,
+    refetch,
+  } = useQuery({ queryKey: ["played", runId, ...ids], queryFn: () => load(runId, ids) });
+  const entries = useQuery({ queryKey: ["episodes", runId], queryFn: () => api.episodes(runId) });
+  const entry = entries.data?.find(({ id }) => id === episodeId) ?? null;
   return (
     <main id="content">
       <p className="back">
@@ -31,15 +34,15 @@ export function EpisodeView({ route }: { route: EpisodeRoute }) {
       </p>
       <h1>{entry === null ? "Recorded episode" : episodeTitle(entry)}</h1>
       {entry !== null && <p className="lede">{episodeFacts(entry, Date.now())}</p>}
-      {error !== null && <ErrorNotice error={error} onRetry={loaded.reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {error === null && value === null && <Loader aria-label="Loading the episode" />}
       {value !== null && (
         <Played
           route={route}
           run={value.run}
           shown={value.shown}
-          entries={entries.value ?? []}
-          onChange={entries.reload}
+          entries={entries.data ?? []}
+          onChange={entries.refetch}
         />
       )}
     </main>

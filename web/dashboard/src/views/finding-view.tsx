@@ -2,9 +2,9 @@
 
 import type { PlaytestFinding } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { api, buildOf } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, gameRoute, type Route } from "../routes.ts";
 import { gameNamed } from "../state/game-text.ts";
 import { beginOf, findingIn, placeText } from "../state/playtest-text.ts";
@@ -20,14 +20,18 @@ interface Found {
 }
 
 export function FindingView({ route }: { route: FindingRoute }) {
-  const { value, error, reload } = useLoaded(formatRoute(route), () => load(route));
+  const {
+    data: value = null,
+    error,
+    refetch,
+  } = useQuery({ queryKey: [formatRoute(route)], queryFn: () => load(route) });
   return (
     <main id="content">
       <p className="back">
         <Anchor href={formatRoute(gameRoute(route.game))}>{value?.title ?? route.game}</Anchor>
       </p>
       <h1>{value === null ? "Finding of attract ci" : `Finding: ${value.finding.id}`}</h1>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {value === null && error === null && <Loader aria-label="Loading the episode" />}
       {value !== null && (
         <>

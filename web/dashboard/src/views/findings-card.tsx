@@ -2,7 +2,6 @@
 
 import type { RunView } from "@attract/schema";
 import { Anchor } from "@mantine/core";
-import "../styles/findings.css";
 import { Sentence } from "../components/sentence.tsx";
 import { useMayChange } from "../hooks/use-role.ts";
 import { formatRoute } from "../routes.ts";

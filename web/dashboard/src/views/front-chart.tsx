@@ -2,7 +2,6 @@
 
 import { useComputedColorScheme } from "@mantine/core";
 import { useMemo, useState } from "react";
-import "../styles/charts.css";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { frontLines, type Point } from "../state/study.ts";
 import { CHART_COLORS } from "../theme.ts";

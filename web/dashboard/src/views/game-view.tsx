@@ -2,12 +2,12 @@
 
 import type { GameDescription, GameEntry, RunRow } from "@attract/schema";
 import { Anchor, Button, Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import "../styles/home.css";
 import { api, fetchKeptPolicy, fetchModel, policyPath } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import type { Opened } from "../game/stage.ts";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { demonstrationTitle } from "../state/demonstration-text.ts";
 import { formatNumber } from "../state/format.ts";
@@ -41,16 +41,16 @@ async function runsOf(game: string): Promise<RunRow[]> {
 }
 
 export function GameView({ name, from, set, activeRun }: GameViewProps) {
-  const { value: games, error, reload } = useLoaded("games", api.games);
-  const { value: runs } = useLoaded(`runs of ${name}`, () => runsOf(name), RELOAD_MS);
+  const { data: games = null, error, refetch } = useQuery({ queryKey: ["games"], queryFn: api.games });
+  const { data: runs = null } = useQuery(polled(["runs of", name], () => runsOf(name), RELOAD_MS));
   const [description, setDescription] = useState<GameDescription | null>(null);
   const opened = useCallback((game: Opened) => setDescription(game.description), []);
   const game = games === null ? null : gameNamed(games, name);
-  if (error !== null) return <Problem title={name} error={error} onRetry={reload} />;
+  if (error !== null) return <Problem title={name} error={error} onRetry={refetch} />;
   if (games === null || runs === null) return <Loader aria-label="Loading the game" />;
   if (game === null) return <UnknownGame name={name} />;
   if (game.error !== null)
-    return <Problem title={game.title} error={new Error(game.error)} onRetry={reload} />;
+    return <Problem title={game.title} error={new Error(game.error)} onRetry={refetch} />;
   return (
     <main id="content" className="start">
       <div>
@@ -91,9 +91,7 @@ function Agent({
     if (best === null) return null;
     return async () => (await fetchModel(policyPath(best.run_id, "latest"))).onnx;
   }, [isKept, game.name, best]);
-  const sha256 = game.reference?.sha256;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the list of games is a new object each time, its builds are not
-  const reference = useMemo(() => game.reference, [sha256]);
+  const { reference } = game;
   if (reference === null) return null;
   const player = isKept ? "the trained agent" : best === null ? "chance" : "the best run's agent";
   return (
@@ -136,8 +134,8 @@ function Facts({ game, description }: { game: GameEntry; description: GameDescri
 }
 
 function Studies({ game }: { game: string }) {
-  const { value } = useLoaded("studies", api.studies);
-  const studies = (value ?? []).filter((study) => isGame(game, study.game));
+  const { data = [] } = useQuery({ queryKey: ["studies"], queryFn: api.studies });
+  const studies = data.filter((study) => isGame(game, study.game));
   return (
     <Part title="Studies" isEmpty={studies.length === 0} empty={<Command text={`attract tune ${game}`} />}>
       <ul className="run-rows">
@@ -159,8 +157,10 @@ function Studies({ game }: { game: string }) {
 }
 
 function Demonstrated({ gameId, game }: { gameId: string; game: string }) {
-  const { value } = useLoaded(`demonstrations ${gameId}`, () => api.demonstrations(gameId));
-  const entries = value ?? [];
+  const { data: entries = [] } = useQuery({
+    queryKey: ["demonstrations", gameId],
+    queryFn: () => api.demonstrations(gameId),
+  });
   const now = Date.now();
   return (
     <Part

@@ -2,11 +2,11 @@
 
 import type { GameDescription, GameEntry } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
-import "../styles/home.css";
 import { api } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
 import { isFirstVisit } from "../state/home.ts";
 import { FirstVisit } from "./first-visit.tsx";
@@ -31,8 +31,8 @@ interface HomeViewProps {
 }
 
 export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
-  const { value: games, error, reload } = useLoaded("games", api.games);
-  const { value: list } = useLoaded("last runs", lastRuns, RELOAD_MS);
+  const { data: games = null, error, refetch } = useQuery({ queryKey: ["games"], queryFn: api.games });
+  const { data: list = null } = useQuery(polled(["last runs"], lastRuns, RELOAD_MS));
   const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
   const describe = useCallback(
     (name: string, description: GameDescription) =>
@@ -63,7 +63,7 @@ export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
             )}
           </>
         )}
-        <Games games={games} error={error} game={game} onDescribed={describe} onRetry={reload} />
+        <Games games={games} error={error} game={game} onDescribed={describe} onRetry={refetch} />
       </div>
       {game !== null && (
         <NewRun

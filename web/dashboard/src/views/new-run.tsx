@@ -1,10 +1,10 @@
 /** The form of a new run of one game, with what it begins with. */
 
 import type { GameDescription, GameEntry } from "@attract/schema";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import {
   type Changes,
   changesFrom,
@@ -27,25 +27,35 @@ interface NewRunProps {
 }
 
 export function NewRun({ game, description, from, set, activeRun }: NewRunProps) {
-  const { value: form, error: formError, reload } = useLoaded("settings", api.settingsForm);
+  const {
+    data: form,
+    error: formError,
+    refetch,
+  } = useQuery({ queryKey: ["settings form"], queryFn: api.settingsForm, staleTime: Infinity });
   const start = `${game.name} ${from ?? ""} ${JSON.stringify(set ?? {})}`;
-  const first = useLoaded(`first ${start}`, async () => await firstChanges(game, from));
-  const isReady = form !== null && first.value !== null;
+  const first = useQuery({
+    queryKey: ["first", start],
+    queryFn: () => firstChanges(game, from),
+    // What the form begins with does not change under a person's hands.
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const isReady = form !== undefined && first.data !== undefined;
   useEffect(() => {
     if (isReady && from !== null) showForm();
   }, [isReady, from]);
   return (
     <div id="start-form">
-      {formError !== null && <ErrorNotice error={formError} onRetry={reload} />}
+      {formError !== null && <ErrorNotice error={formError} onRetry={refetch} />}
       {first.error !== null && <ErrorNotice error={first.error} />}
-      {form !== null && first.value !== null && (
+      {form !== undefined && first.data !== undefined && (
         <StartForm
           key={start}
           game={game}
           description={description}
           form={form}
-          first={{ ...first.value.changes, ...set }}
-          suggested={first.value.suggested}
+          first={{ ...first.data.changes, ...set }}
+          suggested={first.data.suggested}
           activeRun={activeRun}
         />
       )}

@@ -1,12 +1,13 @@
 /** The current run: its game, return, time left and one finding. */
 
 import { Anchor, Loader, Progress } from "@mantine/core";
-import { useCallback, useMemo } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useCallback } from "react";
 import { api, fetchModel, policyPath } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
 import { StatePill } from "../components/state-pill.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { useRunRow } from "../hooks/use-run-row.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
@@ -21,18 +22,15 @@ const RETURNS_MS = 5000;
 const CURVE_POINTS = 60;
 
 export function NowCard({ runId }: { runId: string }) {
-  const { value: run, error } = useLoaded(`now ${runId}`, () => api.run(runId), RUN_MS);
+  const { data: run, error } = useQuery(polled(["run", runId], () => api.run(runId), RUN_MS));
   const [row] = useRunRow(runId);
-  const { value: metrics } = useLoaded(
-    `returns ${runId}`,
-    () => api.metrics(runId, CURVE_POINTS, { names: [RETURN] }),
-    RETURNS_MS,
+  const { data: metrics } = useQuery(
+    polled(["returns", runId], () => api.metrics(runId, CURVE_POINTS, { names: [RETURN] }), RETURNS_MS),
   );
-  const played = JSON.stringify(run?.game_reference ?? null);
-  const reference = useMemo<NonNullable<typeof run>["game_reference"]>(() => JSON.parse(played), [played]);
   const newest = useCallback(async () => (await fetchModel(policyPath(runId, "latest"))).onnx, [runId]);
-  if (run === null)
+  if (run === undefined)
     return error === null ? <Loader aria-label="Loading the run" /> : <ErrorNotice error={error} />;
+  const { game_reference: reference } = run;
   const link = formatRoute(runRoute(runId));
   const isSole = policyIdsOf(seatsOf(run)).length === 1;
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;

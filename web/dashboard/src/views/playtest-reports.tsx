@@ -1,11 +1,10 @@
 /** What `attract ci` found in builds of a game: each finding with its place, and a link to its episode. */
 
 import { Anchor } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
 import { placeText, reportText } from "../state/playtest-text.ts";
-import "../styles/episode.css";
 
 interface PlaytestReportsProps {
   /** Id in the game's description. */
@@ -16,8 +15,8 @@ interface PlaytestReportsProps {
 
 /** Nothing where no report is there. */
 export function PlaytestReports({ gameId, game }: PlaytestReportsProps) {
-  const { value } = useLoaded("findings", api.findings);
-  const reports = (value ?? []).filter((report) => report.game_id === gameId);
+  const { data = [] } = useQuery({ queryKey: ["findings"], queryFn: api.findings });
+  const reports = data.filter((report) => report.game_id === gameId);
   if (reports.length === 0) return null;
   const now = Date.now();
   return (

@@ -2,11 +2,49 @@
 
 import type { RefObject } from "react";
 import type uPlot from "uplot";
+import type { ChartCursor } from "../state/chart-cursor.ts";
 import { formatClockTicks } from "../state/chart-text.ts";
-import { cutRange, type DrawnTable } from "../state/drawn-lines.ts";
+import type { ChartAxis } from "../state/chart-view.ts";
+import { cutRange, type DrawnLine, type DrawnTable } from "../state/drawn-lines.ts";
 import { formatNumber, formatTicks, formatTimeTicks } from "../state/format.ts";
 import { CHART_COLORS } from "../theme.ts";
-import type { Level, Mark, PlotProps } from "./plot.tsx";
+
+/** A line across the plot. */
+export interface Level {
+  readonly value: number;
+  readonly name: string;
+  readonly dash: readonly number[];
+  /** Whether the plot always reaches to it; else once the line is half way to it. */
+  readonly isAlwaysShown: boolean;
+}
+
+export interface Mark {
+  readonly x: number;
+  readonly kind: "lesson" | "pause" | "evaluation" | "best" | "version";
+  /** Empty: a line alone. */
+  readonly text: string;
+}
+
+export interface PlotProps {
+  /** Unique on the page: the cursor says in which chart it is. */
+  id: string;
+  title: string;
+  unit: string;
+  lines: readonly DrawnLine[];
+  levels?: readonly Level[];
+  marks?: readonly Mark[];
+  axis: ChartAxis;
+  /** The part of the x-axis that is shown; null: all. */
+  range: readonly [number, number] | null;
+  smooth: number;
+  isLog: boolean;
+  isCut: boolean;
+  /** What stands here without data. */
+  nothing: string;
+  cursor: ChartCursor;
+  /** A range was drawn with the pointer or chosen by keys; null: all. */
+  onRange: (range: readonly [number, number] | null) => void;
+}
 
 /** What is drawn now. */
 export type Painted = PlotProps & { readonly table: DrawnTable };

@@ -1,12 +1,11 @@
 /** Draws lines: data in, range out. uPlot paints, in sight and once an animation frame; one cursor is for all plots. */
 
 import { useComputedColorScheme } from "@mantine/core";
+import { useMergedRef } from "@mantine/hooks";
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { useInSight } from "../hooks/use-in-sight.ts";
-import type { ChartCursor } from "../state/chart-cursor.ts";
 import { formatPlace, plotText } from "../state/chart-text.ts";
-import type { ChartAxis } from "../state/chart-view.ts";
 import {
   type DrawnLine,
   type DrawnTable,
@@ -16,44 +15,7 @@ import {
   tableOf,
 } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
-import { type Painted, plotOptions } from "./plot-options.ts";
-
-/** A line across the plot. */
-export interface Level {
-  readonly value: number;
-  readonly name: string;
-  readonly dash: readonly number[];
-  /** Whether the plot always reaches to it; else once the line is half way to it. */
-  readonly isAlwaysShown: boolean;
-}
-
-export interface Mark {
-  readonly x: number;
-  readonly kind: "lesson" | "pause" | "evaluation" | "best" | "version";
-  /** Empty: a line alone. */
-  readonly text: string;
-}
-
-export interface PlotProps {
-  /** Unique on the page: the cursor says in which chart it is. */
-  id: string;
-  title: string;
-  unit: string;
-  lines: readonly DrawnLine[];
-  levels?: readonly Level[];
-  marks?: readonly Mark[];
-  axis: ChartAxis;
-  /** The part of the x-axis that is shown; null: all. */
-  range: readonly [number, number] | null;
-  smooth: number;
-  isLog: boolean;
-  isCut: boolean;
-  /** What stands here without data. */
-  nothing: string;
-  cursor: ChartCursor;
-  /** A range was drawn with the pointer or chosen by keys; null: all. */
-  onRange: (range: readonly [number, number] | null) => void;
-}
+import { type Painted, type PlotProps, plotOptions } from "./plot-options.ts";
 
 /** Points that a key with Shift passes. */
 const LONG_STEP = 10;
@@ -63,7 +25,8 @@ export function Plot(props: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const painted = useRef<Painted>({ ...props, table: EMPTY });
-  const isInSight = useInSight(frame);
+  const { sight, isInSight } = useInSight();
+  const ref = useMergedRef(frame, sight);
   const scheme = useComputedColorScheme("light");
   const hasData = lines.some(({ values }) => values.length > 0);
   const structure = [
@@ -120,7 +83,7 @@ export function Plot(props: PlotProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: it has one of two roles
     <div
       className="chart"
-      ref={frame}
+      ref={ref}
       aria-label={text}
       onKeyDown={hasData ? onKeyDown : undefined}
       {...(hasData

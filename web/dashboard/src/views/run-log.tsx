@@ -1,11 +1,12 @@
 /** The log of a run, live or past: what the server, the learner and the game wrote, by level, source and words. */
 
 import { Loader, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import {
   clockOf,
   entriesFound,
@@ -21,11 +22,11 @@ const RELOAD_MS = 2000;
 const AT_END_PIXELS = 80;
 
 export function RunLog({ runId, isOver }: { runId: string; isOver: boolean }) {
-  const { value, error, reload } = useLoaded(
-    `log ${runId} ${isOver}`,
-    () => api.log(runId),
-    isOver ? undefined : RELOAD_MS,
-  );
+  const {
+    data: value = null,
+    error,
+    refetch,
+  } = useQuery(polled(["log", runId, isOver], () => api.log(runId), !isOver && RELOAD_MS));
   const [filter, setFilter] = useState<LogFilter>({ level: "info", source: null, search: "" });
   const list = useRef<HTMLOListElement>(null);
   const entries = value === null ? [] : entriesFound(value.entries, filter);
@@ -82,7 +83,7 @@ export function RunLog({ runId, isOver }: { runId: string; isOver: boolean }) {
         />
         {entries.length > 0 && <CopyText text={textOfLog(entries)} name="these lines" />}
       </div>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {value === null ? (
         error === null && <Loader aria-label="Loading the log" />
       ) : entries.length === 0 ? (

@@ -2,11 +2,11 @@
 
 import type { RunRow, RunView } from "@attract/schema";
 import { Loader, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatAge, formatNumber, plural } from "../state/format.ts";
 import { rowsFound, type SettingRow, type Side, settingRows } from "../state/settings-difference.ts";
 import { changesFrom, fieldsOf, settingsFromForm, yamlOf } from "../state/settings-form.ts";
@@ -14,27 +14,33 @@ import { changesFrom, fieldsOf, settingsFromForm, yamlOf } from "../state/settin
 const OWN = "";
 
 export function RunSettings({ run }: { run: RunView }) {
-  const form = useLoaded("settings form", api.settingsForm);
-  const others = useLoaded(`others ${run.run_id}`, () => othersOf(run));
+  const form = useQuery({ queryKey: ["settings form"], queryFn: api.settingsForm, staleTime: Infinity });
+  const others = useQuery({ queryKey: ["others", run.run_id], queryFn: () => othersOf(run) });
   const [otherId, setOther] = useState(OWN);
   const [search, setSearch] = useState("");
-  const own = useLoaded(`own ${run.game}`, () => ownOf(run));
-  const mine = useLoaded(`settings ${run.run_id}`, () => sideOf(run));
-  const other = useLoaded(`settings ${otherId}`, async () =>
-    otherId === OWN ? null : sideOf(await api.run(otherId)),
-  );
-  const fields = useMemo(() => (form.value === null ? [] : fieldsOf(form.value).all), [form.value]);
-  if (form.error !== null) return <ErrorNotice error={form.error} onRetry={form.reload} />;
-  if (form.value === null) return <Loader aria-label="Loading the settings" />;
+  const own = useQuery({ queryKey: ["own settings", run.game], queryFn: () => ownOf(run) });
+  const mine = useQuery({ queryKey: ["settings", run.run_id], queryFn: () => sideOf(run) });
+  const other = useQuery({
+    queryKey: ["settings", otherId],
+    queryFn: async () => sideOf(await api.run(otherId)),
+    enabled: otherId !== OWN,
+  });
+  const fields = useMemo(() => (form.data === undefined ? [] : fieldsOf(form.data).all), [form.data]);
+  if (form.error !== null) return <ErrorNotice error={form.error} onRetry={form.refetch} />;
+  if (form.data === undefined) return <Loader aria-label="Loading the settings" />;
 
   const compared = otherId === OWN ? own : other;
   const name = otherId === OWN ? "the game's own" : otherId;
-  const rows = settingRows(fields, mine.value ?? { settings: run.settings, view: null }, compared.value);
+  const rows = settingRows(
+    fields,
+    mine.data ?? { settings: run.settings, view: null },
+    compared.data ?? null,
+  );
   const [different, equal] = [rowsFound(rows.different, search), rowsFound(rows.equal, search)];
   const changes =
-    own.value === null
+    own.data === undefined
       ? run.settings
-      : settingsFromForm(fields, changesFrom(fields, own.value.settings, run.settings));
+      : settingsFromForm(fields, changesFrom(fields, own.data.settings, run.settings));
   const yaml = yamlOf(changes);
   return (
     <section className="run-settings" aria-labelledby="settings-title">
@@ -50,7 +56,7 @@ export function RunSettings({ run }: { run: RunView }) {
             onChange={({ currentTarget }) => setOther(currentTarget.value)}
           >
             <option value={OWN}>the game's own settings</option>
-            {others.value?.map((one) => (
+            {others.data?.map((one) => (
               <option key={one.run_id} value={one.run_id}>
                 {optionText(one)}
               </option>
@@ -68,8 +74,8 @@ export function RunSettings({ run }: { run: RunView }) {
         {yaml !== "" && <CopyText text={yaml} name="changes as YAML" />}
         <CopyText text={yamlOf(run.settings)} name="all as YAML" />
       </div>
-      {compared.error !== null && <ErrorNotice error={compared.error} onRetry={compared.reload} />}
-      {compared.value !== null && (
+      {compared.error !== null && <ErrorNotice error={compared.error} onRetry={compared.refetch} />}
+      {compared.data !== undefined && (
         <div className="card">
           <h3>
             {rows.different.length === 0
@@ -82,10 +88,10 @@ export function RunSettings({ run }: { run: RunView }) {
       {/* Searched, or with nothing to compare with, the rest is the list itself. */}
       <details
         className="card run-settings-equal"
-        open={compared.value === null || search !== "" || undefined}
+        open={compared.data === undefined || search !== "" || undefined}
       >
         <summary>
-          {compared.value === null ? "All settings" : `${plural(equal.length, "setting")} the same`}
+          {compared.data === undefined ? "All settings" : `${plural(equal.length, "setting")} the same`}
         </summary>
         <Rows rows={equal} other={null} />
       </details>

@@ -1,12 +1,12 @@
 /** One run, live or past, in parts: the game beside its learning curve, charts, versions, workers, settings, log. */
 
 import { Anchor, Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
-import "../styles/run-page.css";
+import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useChartView } from "../hooks/use-chart-view.ts";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
@@ -58,11 +58,9 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const [version, setVersion] = useVersion(route);
   const [view, onView] = useChartView(route);
   const isGoingOn = run !== null && !isOver(run.state);
-  const found = useLoaded(
-    `versions ${route.runId} ${isGoingOn}`,
-    () => api.versions(route.runId),
-    isGoingOn ? VERSIONS_MS : undefined,
-  ).value?.versions;
+  const found = useQuery(
+    polled(["versions", route.runId, isGoingOn], () => api.versions(route.runId), isGoingOn && VERSIONS_MS),
+  ).data?.versions;
   const versions = useMemo(
     () => placedVersions(found ?? [], live.series[RETURN]),
     [found, live.series[RETURN]],

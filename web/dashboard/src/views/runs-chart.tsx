@@ -1,10 +1,11 @@
 /** One metric of several runs in one chart: a line each, or a band for each group of runs, such as the seeds of one setting. */
 
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
-import { useRested } from "../hooks/use-detail.ts";
-import { useLoaded } from "../hooks/use-loaded.ts";
+import { REST_MS } from "../hooks/use-detail.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { type ChartView, resolveRange, zoomedTo } from "../state/chart-view.ts";
 import { extremesOf, tableOf } from "../state/drawn-lines.ts";
@@ -36,15 +37,21 @@ export function RunsChart({ runs, metric, view, onView, everyMs }: RunsChartProp
   const [cursor] = useState(() => new ChartCursor());
   const definitions = useDefinitions();
   const ids = runs.map(({ id }) => id);
-  const whole = useLoaded(`${metric} ${ids.join(" ")}`, () => load(ids, metric), everyMs).value;
+  const { data: whole = null } = useQuery({
+    queryKey: ["curves", metric, ...ids],
+    queryFn: () => load(ids, metric),
+    refetchInterval: everyMs ?? false,
+  });
   const found = whole?.flatMap((series) => series ?? []) ?? [];
   const [min, max] = spanOf(found, view);
   const range = resolveRange(view.range, min, max);
   // Each run is asked, so not at every turn of the wheel.
-  const asked = useRested(`${view.axis} ${range?.join(" ")}`);
-  const detail = useLoaded(`${metric} ${asked} ${ids.join(" ")} ${whole !== null}`, async () =>
-    range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range),
-  ).value;
+  const [asked] = useDebouncedValue(`${view.axis} ${range?.join(" ")}`, REST_MS);
+  const { data: detail = null } = useQuery({
+    queryKey: ["parts", metric, asked, ...ids],
+    queryFn: () => (range === null || whole === null ? null : loadPart(ids, metric, view, whole, range)),
+    enabled: whole !== null,
+  });
   const lines = useMemo(() => runLines(runs, whole, detail, view.axis), [runs, whole, detail, view.axis]);
   const panel = definitions === null ? null : panelOfMetric(definitions, metric);
   const seen = extremesOf(tableOf(lines, 0), range);

@@ -50,7 +50,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   const unread = error instanceof ApiError && error.status === 400 ? error : null;
   const isNone = unread !== null || found?.num_found === 0;
   if (!isNone) kept.current = found;
-  const list = isTyping && isNone ? kept.current : found;
+  const list = isNone && (isTyping || unread !== null) ? kept.current : found;
   const [failure, setFailure] = useState<unknown>(null);
   const [done, setDone] = useState<Done | null>(null);
   /** Runs that are erased once the question is answered. */

@@ -14,7 +14,6 @@ import {
   type Changes,
   changedBy,
   changesOfPerson,
-  checkField,
   emptyText,
   type Field,
   fieldsOf,
@@ -60,10 +59,7 @@ export function StartForm({ game, description, form, first, suggested, activeRun
     ...(failure instanceof ApiError ? failure.problems : []),
   ];
   const { byPath, others } = problemsByField(fields.all, refused);
-  const problemOf = (field: Field) =>
-    (changes[field.path] === undefined ? null : checkField(field, changes[field.path])) ??
-    byPath[field.path] ??
-    null;
+  const problemOf = ({ path }: Field) => byPath[path] ?? null;
   const isFine =
     view !== null &&
     (!tried.isCurrent || view.effective !== null) &&

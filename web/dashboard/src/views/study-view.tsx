@@ -2,10 +2,11 @@
 
 import type { StudyView as Study } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
 import { confirmationText, outcomeText, pointsOf } from "../state/study.ts";
@@ -16,7 +17,11 @@ import { TrialsTable } from "./trials-table.tsx";
 const RELOAD_MS = 2000;
 
 export function StudyView({ name }: { name: string }) {
-  const { value: study, error, reload } = useLoaded(`study ${name}`, () => api.study(name), RELOAD_MS);
+  const {
+    data: study = null,
+    error,
+    refetch,
+  } = useQuery(polled(["study", name], () => api.study(name), RELOAD_MS));
   return (
     <main id="content">
       <p className="back">
@@ -26,7 +31,7 @@ export function StudyView({ name }: { name: string }) {
         <h1>{name}</h1>
         {study !== null && <StudyPill state={study.state} />}
       </div>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {study === null && error === null && <Loader aria-label="Loading the study" />}
       {study !== null && <Parts study={study} />}
     </main>

@@ -1,10 +1,11 @@
 /** Every study of `attract tune`, the one that changed last first. */
 
 import { Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
+import { polled } from "../api/queries.ts";
 import { Fact } from "../components/fact.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
 import { formatAge, formatNumber } from "../state/format.ts";
 import { StudyPill } from "./study-pill.tsx";
@@ -12,12 +13,12 @@ import { StudyPill } from "./study-pill.tsx";
 const RELOAD_MS = 5000;
 
 export function TuningView() {
-  const { value: studies, error, reload } = useLoaded("studies", api.studies, RELOAD_MS);
+  const { data: studies = null, error, refetch } = useQuery(polled(["studies"], api.studies, RELOAD_MS));
   return (
     <main id="content">
       <h1>Tuning</h1>
       <p className="lede">Searches for the settings that suit a game, by score and by seconds.</p>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {studies === null && error === null && <Loader aria-label="Loading studies" />}
       {studies !== null && studies.length === 0 && (
         <div className="card">

@@ -6,8 +6,7 @@ import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { QrCode } from "../components/qr-code.tsx";
-import { ServerButton } from "../components/server-button.tsx";
-import { isThisMachine } from "../state/server-link.ts";
+import { isThisMachine, ServerButton } from "../components/server-button.tsx";
 
 interface ViewerLinkProps {
   /** The run whose page it opens; null: the start page. */
