@@ -18,7 +18,6 @@
     ├── AccessError                 the access database could not be written
     ├── TrialError                  a trial of a study failed
     ├── CutOffError                 a signal ended a command that had nothing to answer yet
-    ├── AwayError                   a process on another node does not answer
     ├── ClusterError                a cluster cannot run the request
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
@@ -199,10 +198,6 @@ class CutOffError(AttractError):
     @override
     def error_code(self) -> str:
         return "interrupted"
-
-
-class AwayError(AttractError):
-    """A process's keeper does not answer now; it is placed again, or answers again by itself."""
 
 
 class ClusterError(AttractError):

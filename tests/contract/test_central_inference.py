@@ -34,9 +34,9 @@ from attract.schema.messages import (
 )
 from attract.schema.tensor import view
 from attract.settings.run import PolicySettings
+from attract.vector.batch import VectorLayout
 from attract.vector.environments.node_fleet import NodeFleet
-from attract.vector.layout import VectorLayout
-from attract.vector.serving.collector import CentralCollector, Decider, Outgoing
+from attract.vector.serving.collector import CentralCollector, Outgoing
 from attract.vector.serving.decider import OnnxDecider
 from node_driver import bundle_driver
 
@@ -66,7 +66,7 @@ class CentralFleet:
     ) -> None:
         self.fleet.close()
 
-    def sit(self, decider: Decider, *, horizon: int, seed: Seed, state_size: int = 0) -> None:
+    def sit(self, decider: OnnxDecider, *, horizon: int, seed: Seed, state_size: int = 0) -> None:
         self.seed = seed
         self.collector = CentralCollector(
             RUN,

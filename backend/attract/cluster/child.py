@@ -1,7 +1,7 @@
 """`python -m attract.cluster.child [WORD ...]`: the `attract` command, freed of what Ray's workers hand down.
 
-Without words the first line on stdin is a `ChildOrder` as JSON, so that nothing of it shows in a list of
-processes; then stdin stays open while a parent supervises this process, and it ends when the parent is gone.
+Without words the first line on stdin is the order as JSON, so that no list of processes shows it. Then stdin
+stays open while a parent minds this process, which ends when the parent is gone.
 """
 
 import contextlib
@@ -14,8 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 END_SECONDS: Final = 30.0
 """How long an orderly end may take once the parent is gone."""
@@ -27,10 +26,9 @@ def main() -> None:
         become(sys.argv[1:])
         return
     # Unbuffered, and apart from `sys.stdin`, whose lock a thread would hold at the interpreter's end.
-    lifeline = os.dup(0)
-    with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    order = read_order(lifeline)
+    lifeline = io.FileIO(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    order = json.loads(lifeline.readline())
     threading.Thread(target=end_with, args=(lifeline,), daemon=True).start()
     with contextlib.suppress(OSError):
         os.chdir(order["folder"])
@@ -47,17 +45,9 @@ def become(words: Sequence[str]) -> None:
     runpy.run_module("attract", run_name="__main__", alter_sys=True)
 
 
-def read_order(lifeline: int) -> dict[str, Any]:
-    """The line that the pipe begins with; nothing behind it is read."""
-    line = bytearray()
-    while (byte := os.read(lifeline, 1)) not in (b"", b"\n"):
-        line += byte
-    return json.loads(line)
-
-
-def end_with(lifeline: int) -> None:
+def end_with(lifeline: io.FileIO) -> None:
     """Wait until the pipe's other end is closed; then end in order, or else with all children."""
-    while os.read(lifeline, 4096):
+    while lifeline.read(4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(END_SECONDS)

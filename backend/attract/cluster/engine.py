@@ -1,23 +1,18 @@
-"""Ray, which nothing else imports: connecting, starting a cluster here, and actors around processes."""
+"""Ray, which nothing else imports: connecting, starting a cluster here, and its actors."""
 
 import importlib.util
 import logging
 import os
 import socket
 import sys
-import tempfile
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, redirect_stdout, suppress
-from functools import partial
-from pathlib import Path
-from typing import IO, Any, Final, TypeVar, cast
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import IO, Any, Final, cast
 
-from attract.cluster.keeper import LOOPBACK, ProcessKeeper, Said
-from attract.cluster.plan import ChildOrder, Place
-from attract.cluster.trial_keeper import TrialKeeper
-from attract.errors import AwayError, ClusterError, ConfigurationError
+from attract.errors import ClusterError, ConfigurationError
 
+LOOPBACK: Final = "127.0.0.1"
 PROBE_SECONDS: Final = 5.0
 START_ATTEMPTS: Final = 3
 """`ray.init` gives up after a fixed 30 s, which a busy machine may take."""
@@ -34,8 +29,6 @@ SLACK: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 """For a cluster of our own: limits that would end it on a busy machine, where nothing is far away."""
-
-Answer = TypeVar("Answer")
 
 
 def check_ray() -> None:
@@ -93,13 +86,13 @@ def connected(address: str, num_cpus: int) -> Generator["RayCluster"]:
     check_address(address)
     import ray  # pyright: ignore[reportMissingImports]
 
-    cluster: Any = ray
+    engine: Any = ray
     with redirect_stdout(cast("IO[str]", MainThreadOutput(sys.stdout, sys.stderr))):
-        is_local = _initialize(cluster, address, num_cpus)
+        is_local = _initialize(engine, address, num_cpus)
         try:
-            yield RayCluster(cluster, is_local=is_local)
+            yield RayCluster(engine, is_local=is_local)
         finally:
-            cluster.shutdown()
+            engine.shutdown()
 
 
 class MainThreadOutput:
@@ -128,11 +121,16 @@ def _initialize(ray: Any, address: str, num_cpus: int) -> bool:
         try:
             ray.init(address=address, **quiet)
             return False
-        except ConnectionError as error:
-            if address != "auto" or os.environ.get("RAY_ADDRESS"):
-                raise _refused(address, error) from None
-        except (RuntimeError, ValueError) as error:
-            raise _refused(address, error) from None
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            is_given = address != "auto" or os.environ.get("RAY_ADDRESS")
+            if is_given or not isinstance(error, ConnectionError):
+                said = str(error).strip().splitlines()
+                raise ConfigurationError(
+                    f"Ray does not connect to {address}: {said[0] if said else type(error).__name__}",
+                    setting="--address",
+                    fix="the command runs on a node of the cluster, with its Ray and Python: "
+                    "see ray job submit",
+                ) from None
     for name, text in SLACK.items():
         os.environ.setdefault(name, text)
     cpus = max(os.cpu_count() or 1, num_cpus)
@@ -148,15 +146,6 @@ def _initialize(ray: Any, address: str, num_cpus: int) -> bool:
     return True
 
 
-def _refused(address: str, error: Exception) -> ConfigurationError:
-    text = str(error).strip().splitlines()
-    return ConfigurationError(
-        f"Ray does not connect to {address}: {text[0] if text else type(error).__name__}",
-        setting="--address",
-        fix="the command runs on a node of the cluster, with its Ray and Python: see ray job submit",
-    )
-
-
 class RayCluster:
     """A cluster that this process is connected to; owned by the command, on its event loop."""
 
@@ -164,7 +153,6 @@ class RayCluster:
         """`is_local`: it was started by this command, for itself."""
         self._ray = ray
         self.is_local = is_local
-        self._remove: list[Callable[[], None]] = []
 
     @property
     def address(self) -> str:
@@ -175,129 +163,72 @@ class RayCluster:
         """Whole CPUs of each node that is there now."""
         return [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
 
-    def pack(self, bundles: Sequence[Mapping[str, float]]) -> "RayProcess":
-        """See `Cluster`: a placement group, which waits for a node that has it all."""
-        from ray.util.placement_group import (  # pyright: ignore[reportMissingImports]
-            placement_group,
-            remove_placement_group,
-        )
-        from ray.util.scheduling_strategies import (  # pyright: ignore[reportMissingImports]
-            PlacementGroupSchedulingStrategy,
-        )
+    def start(self, kind: type, *arguments: Any, restarts: int = -1, **options: Any) -> "RayActor":
+        """An actor of this connection, which Ray places once there is room, and starts anew if it is lost.
 
-        group: Any = placement_group([dict(bundle) for bundle in bundles], strategy="STRICT_PACK")
-        remove: Callable[[Any], None] = remove_placement_group
-        self._remove.append(partial(remove, group))
-        strategy: Any = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=0)
+        Args:
+            kind: its class. arguments: its own.
+            restarts: how often it may be started anew; below 0: always.
+            options: Ray's.
+        """
+        placed = self._ray.remote(kind).options(max_restarts=restarts, **options).remote(*arguments)
+        return RayActor(placed, restarts)
+
+    def packed(self, bundles: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+        """Options of an actor in the first of these bundles of resources, which wait for a node with all."""
+        util = self._ray.util
+        group = util.placement_group([dict(bundle) for bundle in bundles], strategy="STRICT_PACK")
+        strategy = util.scheduling_strategies.PlacementGroupSchedulingStrategy(
+            group, placement_group_bundle_index=0
+        )
         first = bundles[0]
-        return self._process(
-            scheduling_strategy=strategy, num_cpus=first["CPU"], num_gpus=first.get("GPU", 0)
-        )
+        return {"scheduling_strategy": strategy, "num_cpus": first["CPU"], "num_gpus": first.get("GPU", 0)}
 
-    def spread(self, num_cpus: int) -> "RayProcess":
-        """See `Cluster`."""
-        return self._process(scheduling_strategy="SPREAD", num_cpus=num_cpus)
+    def queue(self) -> Any:
+        """A queue of Ray's beside the command, from which all actors may be handed something."""
+        from ray.util.queue import Queue  # pyright: ignore[reportMissingImports]
 
-    @asynccontextmanager
-    async def trial_keeper(self, num_cpus: int) -> AsyncGenerator["RayActor"]:
-        """A `TrialKeeper` on some node, placed once there are CPUs, ended when the block is left."""
-        actor = RayActor(
-            self._ray, self._ray.remote(_TrialActor).options(num_cpus=num_cpus, max_restarts=0).remote()
-        )
-        try:
-            yield actor
-        finally:
-            actor.kill()
-
-    def _process(self, **options: Any) -> "RayProcess":
-        process = RayProcess(
-            self._ray,
-            self._ray.remote(_ProcessActor)
-            .options(max_restarts=-1, **options)
-            .remote(is_local=self.is_local),
-        )
-        self._remove.append(process.kill)
-        return process
-
-    def close(self) -> None:
-        """End the actors and give back what they had reserved."""
-        while self._remove:
-            with suppress(Exception):
-                # A lost cluster releases nothing.
-                self._remove.pop()()
+        node = self._ray.get_runtime_context().get_node_id()
+        strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        return Queue(actor_options={"scheduling_strategy": strategy, "num_cpus": 0})
 
 
-def own_address(ray: Any) -> str:
-    """The address by which the cluster knows this node."""
-    node_id = ray.get_runtime_context().get_node_id()
-    return next(str(node["NodeManagerAddress"]) for node in ray.nodes() if node["NodeID"] == node_id)
+def here(*, is_local: bool) -> tuple[str, bool]:
+    """Of an actor: the address by which others reach its node, and whether Ray has restarted it.
 
+    Ray takes no loopback address for a node; where all is on one machine, no other machine may connect.
+    """
+    import ray  # pyright: ignore[reportMissingImports]
 
-class _ProcessActor(ProcessKeeper):
-    """On its node, in a worker process of Ray's."""
-
-    def __init__(self, *, is_local: bool) -> None:
-        import ray  # pyright: ignore[reportMissingImports]
-
-        # Ray takes no loopback address for a node; where all is on one machine, no other machine may connect.
-        super().__init__(LOOPBACK if is_local else own_address(ray))
-
-
-class _TrialActor(TrialKeeper):
-    """The same for trials, whose runs and logs lie in a folder of the node's."""
-
-    def __init__(self) -> None:
-        super().__init__(Path(tempfile.mkdtemp(prefix="attract-trial-")))
+    engine: Any = ray
+    address = LOOPBACK if is_local else engine.util.get_node_ip_address()
+    return address, bool(engine.get_runtime_context().was_current_actor_reconstructed)
 
 
 class RayActor:
-    """Calls an actor's methods, and raises Ray's errors as ours."""
+    """Calls an actor's methods, from the command or another actor, and raises Ray's errors as ours."""
 
-    def __init__(self, ray: Any, actor: Any) -> None:
-        self._ray = ray
+    def __init__(self, actor: Any, retries: int) -> None:
+        """`retries`: how often a call is repeated on the next one when the actor is lost; below 0: always."""
         self._actor = actor
+        self._retries = retries
 
     def kill(self) -> None:
         """End it at once, without a restart."""
-        self._ray.kill(self._actor)
+        import ray  # pyright: ignore[reportMissingImports]
 
-    async def call(self, method: str, *arguments: Any) -> Any:
-        """What the method returns. Raises: AwayError, ClusterError: see `RemoteProcess`."""
-        errors = self._ray.exceptions
+        cast("Any", ray).kill(self._actor)
+
+    async def call(self, method: str, *arguments: Any, is_repeated: bool = True) -> Any:
+        """What the method returns; a call that is not to be repeated fails while Ray restarts the actor.
+
+        Raises: ClusterError: the actor is lost, or has failed.
+        """
+        from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]
+
         try:
-            return await _done(getattr(self._actor, method).remote(*arguments))
-        except errors.ActorUnavailableError as error:
-            raise AwayError(str(error)) from None
-        except errors.RayTaskError as error:
-            cause = error.cause
-            raise (cause if isinstance(cause, Exception) else ClusterError(str(error))) from None
-        except errors.RayError as error:
+            # An actor whose calls are repeated by itself would let also the others wait.
+            retries = self._retries if is_repeated else 0
+            return await getattr(self._actor, method).options(max_task_retries=retries).remote(*arguments)
+        except RayError as error:
             raise ClusterError(f"Ray has lost the process: {error}") from None
-
-
-async def _done(reference: Awaitable[Answer]) -> Answer:
-    return await reference
-
-
-class RayProcess(RayActor):
-    """A `RemoteProcess` in an actor, which Ray restarts elsewhere when its process or node is lost."""
-
-    async def place(self, preferred: Sequence[int]) -> Place:
-        """See `RemoteProcess`."""
-        return await self.call("place", tuple(preferred))
-
-    async def start(self, order: ChildOrder) -> None:
-        """See `RemoteProcess`."""
-        await self.call("start", order)
-
-    async def read(self) -> Said:
-        """See `RemoteProcess`."""
-        return await self.call("read")
-
-    async def signal(self, number: int) -> None:
-        """See `RemoteProcess`."""
-        await self.call("signal", number)
-
-    async def stop(self) -> None:
-        """See `RemoteProcess`."""
-        await self.call("stop")

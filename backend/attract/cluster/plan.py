@@ -1,4 +1,4 @@
-"""Processes of `attract cluster`: their commands, environments and Ray resources."""
+"""Processes of `attract cluster`: their commands, environments and resources."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +39,6 @@ class ChildOrder:
     """Without `attract` itself."""
     environment: Mapping[str, str]
     """Variables on top of the node's own; of our variables the node keeps only those about its browser."""
-    folder: str
-    """Its working directory, if the node has such a folder."""
     stdin: str = ""
     """Its input: the join link, which a process list must not show."""
 
@@ -57,7 +55,7 @@ class ClusterPlan:
     runs_dir: str
     """Absolute."""
     folder: str
-    """Working directory of the command."""
+    """Working directory of the command, and of its processes on nodes that have such a folder."""
     environment: Mapping[str, str]
     """Environment of the command: our variables are passed on."""
     cells: int
@@ -80,10 +78,6 @@ class ClusterPlan:
     def first_port(self) -> int:
         """Port of cell 0, where it is free or was asked for."""
         return self.port or int(ServerSettings.model_fields["port"].get_default())
-
-    def hosts_of(self, rank: int) -> list[int]:
-        """The hosts that play for a cell: they are dealt out in turn."""
-        return [host for host in range(self.hosts) if host % self.cells == rank]
 
     def bundles(self) -> list[dict[str, float]]:
         """Resources of a cell, all on one node: for its trainer, and for each worker of its browser."""
@@ -111,7 +105,8 @@ class ClusterPlan:
         words = without(words, ("--workers", "--collection.num-workers"), 1)
         if again:
             words = [*without(without(words, OF_THE_START, 0), ("--initialize-from",), 1), "--resume-auto"]
-        workers = self.workers * (len(self.hosts_of(rank)) or 1)
+        # Hosts are dealt out to the cells in turn.
+        workers = self.workers * (len(range(rank, self.hosts, self.cells)) or 1)
         words += ["--run-id", self.run_id, "--runs-dir", self.runs_dir, "--port", str(place.port)]
         words += ["--workers", str(workers)]
         wanted = ("--no-headless", *(("--lan",) if self.lan else ())) if self.hosts else ()
@@ -126,12 +121,12 @@ class ClusterPlan:
         if self.cells > 1:
             values = (str(rank), str(self.cells), master.address, str(master.master_port))
             group = dict(zip(VARIABLES, values, strict=True))
-        return ChildOrder(("train", self.game, *words), {**ours, **group}, self.folder)
+        return ChildOrder(("train", self.game, *words), {**ours, **group})
 
     def host(self, place: Place) -> ChildOrder:
         """The unchanged `attract join` of a host, for the cell at `place`; it reads its link from stdin."""
         words = ("join", "-", "--workers", str(self.workers), "--until-gone", str(UNTIL_GONE_SECONDS))
-        return ChildOrder(words, {}, self.folder, f"{self.link(place)}\n")
+        return ChildOrder(words, {}, f"{self.link(place)}\n")
 
     def link(self, place: Place) -> str:
         """The join link of the cell at `place`, token included."""

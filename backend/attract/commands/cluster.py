@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,9 +15,9 @@ from cyclopts.validators import Number
 from rich.console import Console
 
 from attract.cluster.engine import RayCluster, check_address, check_ray, connected
-from attract.cluster.keeper import Line
+from attract.cluster.member import Line
 from attract.cluster.plan import ClusterPlan
-from attract.cluster.supervisor import Supervisor
+from attract.cluster.training import Training
 from attract.commands import flags
 from attract.commands.help import mistake
 from attract.commands.output import GuardedOutput, say
@@ -54,20 +53,6 @@ class ClusterOptions:
     one, a cluster is started on this machine. local: always start one on this machine."""
 
 
-@dataclasses.dataclass(frozen=True)
-class CellOrder:
-    """What each cell trains."""
-
-    game: str
-    """A bundled name, or an absolute path."""
-    words: tuple[str, ...]
-    """Flags for `attract train`, which understood them."""
-    workers: int
-    """Workers per host, or per cell without hosts."""
-    run_id: str | None = None
-    headless: bool = True
-
-
 def cluster(
     game: flags.Game,
     /,
@@ -98,8 +83,7 @@ def cluster(
     # A run to resume may exist only on the nodes: its settings are read there.
     settings = run_settings(game, server, train_options, given.get("settings", {}))
     workers = settings.run.collection.num_workers
-    order = CellOrder(game, words, workers, train_options.run_id, train_options.headless)
-    return train_on_cluster(order, options, server)
+    return train_on_cluster(plan_of(game, words, train_options, workers, options, server), options.address)
 
 
 def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
@@ -115,17 +99,18 @@ def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def plan_of(
-    order: CellOrder,
+    game: str,
+    words: tuple[str, ...],
+    train_options: TrainOptions,
+    workers: int,
     options: ClusterOptions,
     server: ServerSettings,
-    environment: Mapping[str, str],
-    folder: Path,
 ) -> ClusterPlan:
-    """The plan of what to start.
+    """The plan of what to start; `workers` per host, or per cell without hosts.
 
     Raises: ConfigurationError: when it cannot be.
     """
-    if options.hosts and "--headless" in order.words:
+    if options.hosts and "--headless" in words:
         raise ConfigurationError(
             "with --hosts, cells have no browsers of their own",
             setting="--headless",
@@ -146,16 +131,16 @@ def plan_of(
     chosen = chosen_tokens(server)
     port = server.port if "port" in server.model_fields_set else 0
     return ClusterPlan(
-        game=order.game,
-        words=order.words,
-        run_id=order.run_id or create_run_id(order.game, project_dir=server.project_dir),
+        game=game,
+        words=words,
+        run_id=train_options.run_id or create_run_id(game, project_dir=server.project_dir),
         runs_dir=str(server.runs_dir.resolve()),
-        folder=str(folder),
-        environment=dict(environment),
+        folder=str(Path.cwd()),
+        environment=dict(os.environ),
         cells=options.cells,
         hosts=options.hosts,
-        workers=order.workers,
-        has_browsers=order.headless and not options.hosts,
+        workers=workers,
+        has_browsers=train_options.headless and not options.hosts,
         gpus=options.gpus,
         token=chosen.get("worker") or secrets.token_urlsafe(TOKEN_BYTES),
         admin_token=chosen.get("admin"),
@@ -163,23 +148,21 @@ def plan_of(
     )
 
 
-def train_on_cluster(order: CellOrder, options: ClusterOptions, server: ServerSettings) -> int:
+def train_on_cluster(plan: ClusterPlan, address: str) -> int:
     """Train on the cluster until cell 0 has ended; its exit code.
 
     The first signal ends the training in order, the second at once.
 
     Raises:
-        ConfigurationError: when what was asked for cannot be, there is no Ray or no cluster.
+        ConfigurationError: when there is no Ray or no cluster.
         ClusterError: when the cluster does not run it.
     """
-    plan = plan_of(order, options, server, os.environ, Path.cwd())
     check_ray()
-    check_address(options.address)
-    with connected(options.address, plan.demand()) as cluster:
+    check_address(address)
+    with connected(address, plan.demand()) as cluster:
         say_of_cluster(cluster_text(cluster))
         # On a single machine other devices need no access.
-        plan = dataclasses.replace(plan, lan=not cluster.is_local)
-        return run_async(_train(plan, cluster))
+        return run_async(_train(dataclasses.replace(plan, lan=not cluster.is_local), cluster))
 
 
 async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
@@ -190,26 +173,27 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
         if stream == "stdout":
             output.write(f"{text}\n")
             output.flush()
-        else:
+        elif stream == "stderr":
             print(text, file=sys.stderr, flush=True)
+        else:
+            say_of_cluster(text)
 
-    supervisor = Supervisor(plan, cluster, write=write, say=say_of_cluster)
+    training = Training(plan, cluster, write)
     ends: list[asyncio.Future[None]] = []
 
     def on_interrupt() -> None:
         say_of_cluster("stopping; Ctrl-C again exits at once")
-        ends.append(asyncio.ensure_future(supervisor.end(interrupts.exit_code or INTERRUPTED)))
+        ends.append(asyncio.ensure_future(training.end(interrupts.exit_code or INTERRUPTED)))
 
     interrupts = Interrupts(on_interrupt)
     try:
         with interrupts.listening():
             output.when_gone(lambda: interrupts.count(signal.SIGPIPE))
-            task = asyncio.ensure_future(supervisor.run())
+            task = asyncio.ensure_future(training.run())
             second = asyncio.ensure_future(interrupts.second.wait())
             await asyncio.wait((task, second), return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                # Their keepers end with the actors, and what they keep with them.
-                cluster.close()
+                # Their processes end with the actors, which end with the connection.
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 return interrupts.exit_code or INTERRUPTED
@@ -220,7 +204,6 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
             return interrupts.exit_code or code if code == INTERRUPTED else code
     finally:
         await asyncio.gather(*ends, return_exceptions=True)
-        cluster.close()
 
 
 def cluster_text(cluster: RayCluster) -> str:

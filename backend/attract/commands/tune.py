@@ -143,7 +143,7 @@ def tune_on_ray(game: str, settings: LayeredSettings, options: TuneOptions, serv
 
         def trials_of(options: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
             parallel = options.parallel or parallel_on(cluster.node_cpus(), settings.collection.num_workers)
-            return Trials(ClusterRunner(folder, cluster.trial_keeper), parallel)
+            return Trials(ClusterRunner(folder, cluster), parallel)
 
         return run_async(tune_game(game, settings, options, server, trials_of))
 

@@ -10,10 +10,8 @@ from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import ConfigurationError
 from attract.schema.frames import malformed
 from attract.schema.messages import Observe
-from attract.vector.batch import StepBatch
-from attract.vector.group import Group, GroupMember
-from attract.vector.layout import VectorLayout
-from attract.vector.parts import Part, StepRequest, even_parts
+from attract.vector.batch import StepBatch, VectorLayout
+from attract.vector.group import Group, GroupMember, Part, StepRequest, even_parts
 
 
 class VectorCore:

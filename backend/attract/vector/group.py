@@ -7,15 +7,33 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from attract.errors import ConfigurationError
 from attract.schema.frames import malformed
 from attract.schema.messages import EpisodeResult, Observe, StepOutcome, Tensor
 from attract.schema.step_numbers import OUTCOME_NUMBERS
 from attract.schema.tensor import step_numbers, to_flags, to_numpy
-from attract.vector.batch import StepBatch
-from attract.vector.layout import VectorLayout
-from attract.vector.parts import Part, StepRequest
+from attract.vector.batch import StepBatch, VectorLayout
 
 NO_COLUMNS: Final = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One worker's games of one group."""
+
+    worker_id: int
+    group: int
+    instance_ids: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StepRequest:
+    """Message to a worker: step its games of a group with these actions, or (None) observe only."""
+
+    worker_id: int
+    group: int
+    action: NDArray[Any] | None
+    """[k, ...] for the part's slots."""
 
 
 @dataclass(eq=False)
@@ -251,3 +269,24 @@ def _check_episodes(episodes: list[EpisodeResult], instance_ids: NDArray[np.int6
                 f"observe.episodes.returns: {len(episode.returns)} entries",
                 fix=f"a return for each of {num_agents}",
             )
+
+
+def even_parts(num_games: int, num_groups: int, num_workers: int) -> list[Part]:
+    """Games 0 to `num_games` - 1 in `num_groups` ranges, each cut among all workers, as even as can be.
+
+    Raises: ConfigurationError: when there are fewer games than parts.
+    """
+    if min(num_games, num_groups, num_workers) < 1 or num_games < num_groups * num_workers:
+        raise ConfigurationError(
+            f"I2: {num_games} games cannot be cut into {num_groups} groups for each of {num_workers} workers",
+            setting="num_games",
+            fix=f"use at least {max(1, num_groups) * max(1, num_workers)} games",
+        )
+    bounds = np.linspace(0, num_games, num_groups + 1).astype(int)
+    parts: list[Part] = []
+    for group in range(num_groups):
+        inner = np.linspace(bounds[group], bounds[group + 1], num_workers + 1).astype(int)
+        parts += [
+            Part(worker, group, np.arange(inner[worker], inner[worker + 1])) for worker in range(num_workers)
+        ]
+    return parts

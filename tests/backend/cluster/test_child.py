@@ -1,15 +1,11 @@
-"""The command in a process whose keeper may go at any moment."""
+"""The command in a process whose actor may go at any moment."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
-
-from attract.cluster.child import read_order
 
 CHILD = (sys.executable, "-m", "attract.cluster.child")
 WAITING = {
@@ -42,38 +38,34 @@ def test_it_ends_in_order_when_its_parent_is_gone_and_shows_no_secret():
     assert (process.returncode, said) == (128 + signal.SIGTERM, b"")
 
 
-def test_a_keeper_that_is_killed_takes_it_along(tmp_path: Path):
+def test_an_actor_that_is_killed_takes_it_along():
     program = f"""
 import asyncio
-from attract.cluster.keeper import ProcessKeeper
+from attract.cluster.member import Member
 from attract.cluster.plan import ChildOrder
 
-async def main():
-    keeper = ProcessKeeper()
-    await keeper.start(ChildOrder({tuple(WAITING["words"])!r}, {{}}, "/", {WAITING["stdin"]!r}))
-    await keeper.read()
-    print(keeper._process.pid, flush=True)
-    await asyncio.sleep(600)
+class Plan:
+    folder, port, first_port, cells = "/", None, 0, 1
 
-asyncio.run(main())
+    def cell(self, *_arguments, **_options):
+        return ChildOrder({tuple(WAITING["words"])!r}, {{}}, {WAITING["stdin"]!r})
+
+class Lines:
+    async def put_async(self, line):
+        if "away" in line[1]:
+            print(member._process.pid, flush=True)
+
+member = Member(Plan(), "cell 0", 0, lambda: ("127.0.0.1", False))
+asyncio.run(member.run(None, Lines()))
 """
-    keeper = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert keeper.stdout is not None
-    child = psutil.Process(int(keeper.stdout.readline()))
-    keeper.kill()
-    keeper.communicate()
+    actor = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert actor.stdout is not None
+    child = psutil.Process(int(actor.stdout.readline()))
+    actor.kill()
+    actor.communicate()
     assert psutil.wait_procs([child], timeout=30)[1] == []
 
 
-def test_an_order_is_one_line_and_nothing_behind_it_is_read():
-    out, into = os.pipe()
-    os.write(into, b'{"words": ["x"]}\nmore')
-    assert read_order(out) == {"words": ["x"]}
-    assert os.read(out, 9) == b"more"
-    os.close(out)
-    os.close(into)
-
-
-def test_words_on_the_command_line_are_a_command_without_a_keeper():
+def test_words_on_the_command_line_are_a_command_without_an_actor():
     done = subprocess.run([*CHILD, "health", "nowhere"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "nowhere is unhealthy" in done.stderr

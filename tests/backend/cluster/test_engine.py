@@ -55,7 +55,7 @@ def test_commands_and_what_is_decided_for_a_cluster_import_no_ray():
     program = """
 import sys
 sys.modules["ray"] = None
-import attract.cli, attract.commands.tune, attract.commands.cluster, attract.cluster.supervisor
+import attract.cli, attract.commands.tune, attract.commands.cluster, attract.cluster.training
 assert not [name for name in sys.modules if name.startswith("ray.")]
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

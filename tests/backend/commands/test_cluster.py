@@ -7,26 +7,33 @@ from pathlib import Path
 import pytest
 
 from attract.cluster import engine
+from attract.cluster.plan import ClusterPlan
 from attract.commands import cluster
-from attract.commands.cluster import CellOrder, ClusterOptions, plan_of
+from attract.commands.cluster import ClusterOptions, plan_of
+from attract.commands.train import TrainOptions
 from attract.errors import ConfigurationError
 from attract.settings.run import ServerSettings
 
-ORDER = CellOrder(game="cartpole", words=(), workers=3)
 OPTIONS = ClusterOptions(cells=2, hosts=4)
+TRAIN = TrainOptions()
 
 
-def plan(order: CellOrder = ORDER, options: ClusterOptions = OPTIONS, **server: object):
-    return plan_of(order, options, ServerSettings.model_validate(server), {"A": "b"}, Path("/here"))
+def plan(
+    train: TrainOptions = TRAIN,
+    options: ClusterOptions = OPTIONS,
+    words: tuple[str, ...] = (),
+    **server: object,
+) -> ClusterPlan:
+    return plan_of("cartpole", words, train, 3, options, ServerSettings.model_validate(server))
 
 
 def test_a_plan_has_a_run_to_go_on_with_and_a_token_of_its_own():
     first, second = plan(), plan()
     assert first.run_id.startswith("cartpole-") and first.run_id != second.run_id
     assert len(first.token) >= 32 and first.token != second.token
-    assert Path(first.runs_dir).is_absolute() and first.folder == "/here"
+    assert Path(first.runs_dir).is_absolute() and first.folder == str(Path.cwd())
     assert (first.port, first.admin_token, first.has_browsers) == (None, None, False)
-    assert plan(replace(ORDER, run_id="mine")).run_id == "mine"
+    assert plan(replace(TRAIN, run_id="mine")).run_id == "mine"
 
 
 def test_tokens_and_a_port_that_were_chosen_are_kept(tmp_path: Path):
@@ -42,7 +49,7 @@ def test_tokens_and_a_port_that_were_chosen_are_kept(tmp_path: Path):
 def test_browsers_are_the_cells_own_or_the_hosts():
     alone = ClusterOptions(cells=2)
     assert plan(options=alone).has_browsers
-    assert not plan(replace(ORDER, headless=False), alone).has_browsers
+    assert not plan(replace(TRAIN, headless=False), alone).has_browsers
 
 
 @pytest.mark.parametrize(
@@ -56,46 +63,39 @@ def test_browsers_are_the_cells_own_or_the_hosts():
 )
 def test_what_cannot_be_is_refused(words: tuple[str, ...], hosts: int, server: dict[str, object], said: str):
     with pytest.raises(ConfigurationError, match=said):
-        plan(replace(ORDER, words=words), ClusterOptions(cells=2, hosts=hosts), **server)
+        plan(TRAIN, ClusterOptions(cells=2, hosts=hosts), words, **server)
 
 
 @pytest.fixture
-def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[CellOrder, ClusterOptions, ServerSettings]]:
-    """What was to be trained on a cluster."""
-    found: list[tuple[CellOrder, ClusterOptions, ServerSettings]] = []
-
-    def train_on_cluster(order: CellOrder, options: ClusterOptions, server: ServerSettings) -> int:
-        found.append((order, options, server))
-        return 3
-
-    monkeypatch.setattr(cluster, "train_on_cluster", train_on_cluster)
+def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ClusterPlan, str]]:
+    """What was to be trained on a cluster, and its address."""
+    found: list[tuple[ClusterPlan, str]] = []
+    monkeypatch.setattr(cluster, "train_on_cluster", lambda *given: found.append(given) or 3)
     return found
 
 
 def test_flags_of_train_are_passed_on_as_they_are(
-    attract: Callable[..., object],
-    placed: list[tuple[CellOrder, ClusterOptions, ServerSettings]],
-    tmp_path: Path,
+    attract: Callable[..., object], placed: list[tuple[ClusterPlan, str]], tmp_path: Path
 ) -> None:
     words = ("--until-return", "475", "--workers", "3", "--run-id", "r", "--resume=auto", "--no-headless")
     words += ("--runs-dir", str(tmp_path), "--port", "8123", "--ppo.gamma", "0.9")
     assert attract("cluster", "cartpole", *words, "--cells", "2", "--address", "10.0.0.1:6379") == 3
-    ((order, options, server),) = placed
+    ((plan, address),) = placed
     passed = tuple("--resume-auto" if word == "--resume=auto" else word for word in words)
-    assert order == CellOrder("cartpole", passed, 3, run_id="r", headless=False)
-    assert options == ClusterOptions(cells=2, address="10.0.0.1:6379")
-    assert (server.runs_dir, server.port) == (tmp_path, 8123)
+    assert (plan.game, plan.words, plan.workers, plan.run_id) == ("cartpole", passed, 3, "r")
+    assert (plan.has_browsers, plan.cells, plan.runs_dir, plan.port) == (False, 2, str(tmp_path), 8123)
+    assert address == "10.0.0.1:6379"
 
 
 def test_workers_of_each_host_are_those_that_the_game_or_a_variable_says(
     attract: Callable[..., object],
-    placed: list[tuple[CellOrder, ClusterOptions, ServerSettings]],
+    placed: list[tuple[ClusterPlan, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ATTRACT_COLLECTION_NUM_WORKERS", "5")
     attract("cluster", "cartpole", "--hosts", "2")
-    ((order, options, _),) = placed
-    assert (order.workers, options.hosts, options.cells, options.address) == (5, 2, 1, "auto")
+    ((plan, address),) = placed
+    assert (plan.workers, plan.hosts, plan.cells, address) == (5, 2, 1, "auto")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from attract.errors import ProtocolError
-from attract.vector.core import Part, StepRequest, VectorCore
-from attract.vector.layout import VectorLayout
+from attract.vector.batch import VectorLayout
+from attract.vector.core import VectorCore
+from attract.vector.group import Part, StepRequest
 from fake_worker import counting_description
 from step_server import FakeStepServer
 

@@ -8,9 +8,8 @@ import pytest
 from attract.errors import ProtocolError
 from attract.schema.messages import Observe
 from attract.schema.tensor import from_numpy
-from attract.vector.group import Group
-from attract.vector.layout import VectorLayout
-from attract.vector.parts import Part
+from attract.vector.batch import VectorLayout
+from attract.vector.group import Group, Part
 from fake_worker import counting_description
 from step_server import FakeStepServer
 

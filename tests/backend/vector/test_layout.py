@@ -6,8 +6,8 @@ import pytest
 
 from attract.errors import ConfigurationError
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiDiscreteSpace
-from attract.vector.layout import VectorLayout
-from attract.vector.parts import even_parts
+from attract.vector.batch import VectorLayout
+from attract.vector.group import even_parts
 from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 from fake_worker import counting_description
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,10 @@ from attract.schema.philox import derive_seed
 from attract.schema.tensor import from_numpy
 from attract.settings.base import variable
 from attract.settings.run import RunSettings
-from attract.vector.batch import StepBatch
-from attract.vector.core import StepRequest, VectorCore
+from attract.vector.batch import StepBatch, VectorLayout
+from attract.vector.core import VectorCore
 from attract.vector.environments.node_fleet import NodeFleet
-from attract.vector.layout import VectorLayout
-from attract.vector.parts import even_parts
+from attract.vector.group import StepRequest, even_parts
 from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
 ENDLESS_SEGMENTS: Final = 65_536
@@ -47,6 +46,16 @@ IN_BROWSERS: Final = "train it by `attract train`, or name a game of a module"
 Parameters = Mapping[str, Any]
 """By name: a number, a distribution as settings write it, or as a lease carries it."""
 _environments = itertools.count(1)
+
+
+class GameOptions(TypedDict, total=False):
+    """Options of the forms for libraries, each as `VectorEnvironment` has it."""
+
+    parameters: Parameters | None
+    render_mode: str | None
+    lease_seconds: float
+    project_dir: Path | None
+    web_dir: Path | None
 
 
 class VectorEnvironment:

@@ -1,7 +1,6 @@
 """A browser game as Gymnasium knows environments: one copy, or many side by side."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import gymnasium
@@ -9,12 +8,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
-from typing_extensions import override
+from typing_extensions import Unpack, override
 
-from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import GameError
 from attract.vector.batch import StepBatch
-from attract.vector.environments.environment import Parameters, VectorEnvironment
+from attract.vector.environments.environment import GameOptions, VectorEnvironment
 from attract.vector.environments.gymnasium_spaces import GameSpaces, Observation, require_one_agent
 
 SEEDS: Final = 1 << 31
@@ -34,16 +32,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
-        self,
-        game: str,
-        num_envs: int = 1,
-        *,
-        num_workers: int | None = None,
-        parameters: Parameters | None = None,
-        render_mode: str | None = None,
-        lease_seconds: float = SILENCE_SECONDS,
-        project_dir: Path | None = None,
-        web_dir: Path | None = None,
+        self, game: str, num_envs: int = 1, *, num_workers: int | None = None, **options: Unpack[GameOptions]
     ) -> None:
         """Start the threads and load the game.
 
@@ -51,27 +40,14 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             game: a bundled game's name, or a path to a module, `.ts` or `.js`.
             num_envs: running copies.
             num_workers: threads that step them; None: one per core, leaving one for the policy.
-            parameters: as for `VectorEnvironment`.
-            render_mode: None, for there are no pictures here.
-            lease_seconds: a thread that is silent for so long is given up.
-            project_dir: as for `VectorEnvironment`.
-            web_dir: built web side; None: the one inside the package.
+            options: as for `VectorEnvironment`.
 
         Raises: ConfigurationError, GameError, ProtocolError: no such game, several agents, no Node, or it
         cannot be loaded.
         """
         self.num_envs = num_envs
         self._games = VectorEnvironment(
-            game,
-            num_envs,
-            1,
-            num_workers=num_workers,
-            parameters=parameters,
-            render_mode=render_mode,
-            lease_seconds=lease_seconds,
-            tells_terminal=True,
-            project_dir=project_dir,
-            web_dir=web_dir,
+            game, num_envs, 1, num_workers=num_workers, tells_terminal=True, **options
         )
         try:
             require_one_agent(self._games.description, SEVERAL)
@@ -181,25 +157,9 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def __init__(
-        self,
-        game: str,
-        *,
-        parameters: Parameters | None = None,
-        render_mode: str | None = None,
-        project_dir: Path | None = None,
-        web_dir: Path | None = None,
-    ) -> None:
+    def __init__(self, game: str, **options: Unpack[GameOptions]) -> None:
         """Start the thread and load the game; arguments and errors are those of `GymnasiumVectorEnv`."""
-        self._games = GymnasiumVectorEnv(
-            game,
-            1,
-            num_workers=1,
-            parameters=parameters,
-            render_mode=render_mode,
-            project_dir=project_dir,
-            web_dir=web_dir,
-        )
+        self._games = GymnasiumVectorEnv(game, 1, num_workers=1, **options)
         self.observation_space = self._games.single_observation_space
         self.action_space = self._games.single_action_space
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace, MultiBinarySpace
-from attract.vector.layout import VectorLayout
+from attract.vector.batch import VectorLayout
 
 PLAIN: Final = "obs"
 """Key of an observation that is one box, in a batch."""

@@ -1,18 +1,16 @@
 """A browser game of any number of agents as PettingZoo knows parallel environments."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
-from typing_extensions import override
+from typing_extensions import Unpack, override
 
-from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import GameError
 from attract.vector.batch import StepBatch
-from attract.vector.environments.environment import Parameters, VectorEnvironment
+from attract.vector.environments.environment import GameOptions, VectorEnvironment
 from attract.vector.environments.gymnasium_environment import SEEDS
 from attract.vector.environments.gymnasium_spaces import GameSpaces
 
@@ -31,40 +29,16 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     metadata: dict[str, Any]
 
-    def __init__(
-        self,
-        game: str,
-        *,
-        parameters: Parameters | None = None,
-        render_mode: str | None = None,
-        lease_seconds: float = SILENCE_SECONDS,
-        project_dir: Path | None = None,
-        web_dir: Path | None = None,
-    ) -> None:
+    def __init__(self, game: str, **options: Unpack[GameOptions]) -> None:
         """Start the thread and load the game.
 
         Args:
             game: a bundled game's name, or a path to a module, `.ts` or `.js`.
-            parameters: as for `VectorEnvironment`.
-            render_mode: None, for there are no pictures here.
-            lease_seconds: a thread that is silent for so long is given up.
-            project_dir: as for `VectorEnvironment`.
-            web_dir: built web side; None: the one inside the package.
+            options: as for `VectorEnvironment`.
 
         Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.
         """
-        self._games = VectorEnvironment(
-            game,
-            1,
-            1,
-            num_workers=1,
-            parameters=parameters,
-            render_mode=render_mode,
-            lease_seconds=lease_seconds,
-            tells_terminal=True,
-            project_dir=project_dir,
-            web_dir=web_dir,
-        )
+        self._games = VectorEnvironment(game, 1, 1, num_workers=1, tells_terminal=True, **options)
         description = self._games.description
         self._spaces = GameSpaces(description)
         self.metadata = {"name": description.id, "render_modes": [], "is_parallelizable": True}

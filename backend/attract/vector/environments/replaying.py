@@ -24,8 +24,8 @@ from attract.schema.messages import (
 )
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tensor import from_numpy
+from attract.vector.batch import VectorLayout
 from attract.vector.environments.node_fleet import NodeFleet
-from attract.vector.layout import VectorLayout
 
 RUN_ID: Final = "replay"
 RETURN_TOLERANCE: Final = 1e-4

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
-from typing_extensions import override
+from typing_extensions import Unpack, override
 
-from attract.vector.environments.environment import Parameters
+from attract.vector.environments.environment import GameOptions
 from attract.vector.environments.gymnasium_environment import GymnasiumVectorEnv
 from attract.vector.environments.gymnasium_spaces import Observation
 
@@ -24,26 +23,10 @@ class Sb3VecEnv(VecEnv):
     """
 
     def __init__(
-        self,
-        game: str,
-        num_envs: int = 1,
-        *,
-        num_workers: int | None = None,
-        parameters: Parameters | None = None,
-        render_mode: str | None = None,
-        project_dir: Path | None = None,
-        web_dir: Path | None = None,
+        self, game: str, num_envs: int = 1, *, num_workers: int | None = None, **options: Unpack[GameOptions]
     ) -> None:
         """Start the threads and load the game; arguments and errors are those of `GymnasiumVectorEnv`."""
-        self._games = GymnasiumVectorEnv(
-            game,
-            num_envs,
-            num_workers=num_workers,
-            parameters=parameters,
-            render_mode=render_mode,
-            project_dir=project_dir,
-            web_dir=web_dir,
-        )
+        self._games = GymnasiumVectorEnv(game, num_envs, num_workers=num_workers, **options)
         self._actions: NDArray[Any] | None = None
         self._masks: NDArray[np.bool_] | None = None
         games = self._games

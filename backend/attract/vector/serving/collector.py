@@ -2,34 +2,26 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.messages import Act, Block, Lease, Observe, RolloutClose
 from attract.schema.tensor import from_numpy
-from attract.vector.batch import StepBatch
-from attract.vector.core import Part, StepRequest, VectorCore
-from attract.vector.layout import VectorLayout
-from attract.vector.serving.memory import StateMemory
-from attract.vector.serving.playing import LeaseQueues, Playing
-from attract.vector.serving.segments import BlockIdentity, Decision, SegmentBuilder
+from attract.vector.batch import StepBatch, VectorLayout
+from attract.vector.core import VectorCore
+from attract.vector.group import Part, StepRequest
+from attract.vector.serving.playing import LeaseQueues, Playing, StateMemory
+from attract.vector.serving.segments import Decision, SegmentBuilder
 from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
+if TYPE_CHECKING:
+    # It imports torch and ONNX Runtime, of which tests of the collector have no need.
+    from attract.vector.serving.decider import OnnxDecider
 
-class Decider(Protocol):
-    """Runs the policy's versions, on any device; answers in order."""
-
-    def decide(self, version: int, batch: StepBatch, state: NDArray[np.float32]) -> Decision:
-        """Actions drawn with the seeded stream (rule C5), log-probabilities, values and the states after."""
-        ...
-
-    def values(
-        self, version: int, observation: Mapping[str, NDArray[Any]], state: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """[n] values of [n, ...] observations with these states; nothing is advanced."""
-        ...
+Segment = tuple[Playing, int]
+"""The lease that a worker plays in a round, and which of its segments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +30,6 @@ class Outgoing:
 
     worker_id: int
     message: Act | Block | RolloutClose
-
-
-@dataclass(frozen=True)
-class _Segment:
-    """The segment and the lease that a worker plays in a round."""
-
-    playing: Playing
-    index: int
 
 
 @dataclass(eq=False)
@@ -79,7 +63,7 @@ class CentralCollector:
         self,
         run_id: str,
         layout: VectorLayout,
-        decider: Decider,
+        decider: "OnnxDecider",
         *,
         num_groups: int,
         state_size: int,
@@ -103,7 +87,7 @@ class CentralCollector:
         self._groups: list[_Group] = []
         self._members: tuple[int, ...] = ()
         self._lost: set[int] = set()
-        self._rounds: dict[int, dict[int, _Segment]] = {}
+        self._rounds: dict[int, dict[int, Segment]] = {}
         """Segments by worker of the rounds that some group has not finished."""
         self._says: list[Outgoing] = []
 
@@ -236,13 +220,13 @@ class CentralCollector:
         self._send(group, batch)
         return True
 
-    def _assign(self) -> dict[int, _Segment]:
-        now, segments = self._clock(), dict[int, _Segment]()
+    def _assign(self) -> dict[int, Segment]:
+        now, segments = self._clock(), dict[int, Segment]()
         for worker_id in self._members:
             playing = self._queues.next_of(worker_id)
             if playing is not None:
                 playing.started = now if playing.started is None else playing.started
-                segments[worker_id] = _Segment(playing, playing.begun)
+                segments[worker_id] = (playing, playing.begun)
                 playing.begun += 1
         return segments
 
@@ -257,8 +241,8 @@ class CentralCollector:
         if self._timeline is not None:
             track, seconds = games_track(group.index), batch.step_seconds
             self._timeline.span(track, f"step {batch.num_outcomes}", group.sent_at, now, game_seconds=seconds)
-        for segment in self._rounds.get(group.round, {}).values():
-            segment.playing.game_seconds += batch.step_seconds
+        for playing, _ in self._rounds.get(group.round, {}).values():
+            playing.game_seconds += batch.step_seconds
         if group.decision is None:
             raise RuntimeError(f"expected a decision of group {group.index}, got none")
         group.state = group.builder.outcome(batch, group.decision)
@@ -282,23 +266,16 @@ class CentralCollector:
                 observation = {key: values[chosen] for key, values in finals.observation.items()}
                 final_values[chosen] = self._decider.values(version, observation, finals.state[chosen])
         group.builder.finish(batch, group.decision.value, final_values)
-        for worker_id, segment in self._rounds[group.round].items():
-            self._hand_out(group, worker_id, segment)
+        for playing, index in self._rounds[group.round].values():
+            self._hand_out(group, playing, index)
         if group.index == self.num_groups - 1:
             del self._rounds[group.round]
         group.batch = batch
 
-    def _hand_out(self, group: _Group, worker_id: int, segment: _Segment) -> None:
-        playing, columns = segment.playing, group.columns[worker_id]
-        identity = BlockIdentity(
-            run_id=self._run_id,
-            lease_id=playing.lease.lease_id,
-            segment_index=segment.index,
-            policy_id=playing.lease.seats[0].policy_id,
-            policy_version=playing.version,
-        )
+    def _hand_out(self, group: _Group, playing: Playing, index: int) -> None:
+        worker_id, columns = playing.worker_id, group.columns[playing.worker_id]
         blocks = group.builder.blocks(
-            identity, columns, first_block=playing.num_blocks, max_columns=self._max_columns
+            playing.lease, index, columns, first_block=playing.num_blocks, max_columns=self._max_columns
         )
         playing.num_blocks += len(blocks)
         self._says += [Outgoing(worker_id, block) for block in blocks]
@@ -316,9 +293,9 @@ class CentralCollector:
         segments = self._rounds[group.round]
         if not segments:
             return ()
-        shared = next(iter(segments.values())).playing.version
+        shared = next(iter(segments.values()))[0].version
         return tuple(
-            segments[worker].playing.version if worker in segments else shared for worker in group.columns
+            segments[worker][0].version if worker in segments else shared for worker in group.columns
         )
 
     def _by_column(self, group: _Group, versions: tuple[int, ...]) -> NDArray[np.int64]:
@@ -339,8 +316,8 @@ class CentralCollector:
             )
         group.decision, group.decided_by = decision, versions
         end = self._clock()
-        for segment in self._rounds.get(group.round, {}).values():
-            segment.playing.inference_seconds += end - start
+        for playing, _ in self._rounds.get(group.round, {}).values():
+            playing.inference_seconds += end - start
         if self._timeline is not None:
             self._timeline.span(POLICY_TRACK, f"policy, group {group.index}", start, end, group=group.index)
 
@@ -358,7 +335,7 @@ class CentralCollector:
         group.sent_at = self._clock()
         orders = self._core.send(group.decision.action, group.sent_at)
         segments = self._rounds[group.round]
-        self._order(orders, {worker: segment.playing.lease.lease_id for worker, segment in segments.items()})
+        self._order(orders, {worker: playing.lease.lease_id for worker, (playing, _) in segments.items()})
 
     def _order(self, orders: list[StepRequest], lease_ids: Mapping[int, int]) -> None:
         for order in orders:
@@ -378,6 +355,3 @@ def _merge(parts: Mapping[int, tuple[NDArray[np.bool_], Decision]]) -> Decision:
         merged.value[mask] = decided.value[mask]
         merged.state[mask] = decided.state[mask]
     return merged
-
-
-__all__ = ["CentralCollector", "Decider", "Outgoing"]

@@ -94,7 +94,9 @@ class OnnxDecider:
             del self._sessions[version]
 
     def decide(self, version: int, batch: StepBatch, state: NDArray[np.float32]) -> Decision:
-        """See `Decider.decide`. Slots that are not active get zeros: no action is drawn for them (rule E9).
+        """Actions drawn with the seeded stream (rule C5), log-probabilities, values and the states after.
+
+        Slots that are not active get zeros: no action is drawn for them (rule E9).
 
         Raises: PolicyError: when the policy gives a number that is not finite.
         """
@@ -119,7 +121,7 @@ class OnnxDecider:
     def values(
         self, version: int, observation: Mapping[str, NDArray[Any]], state: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """See `Decider.values`."""
+        """[n] values of [n, ...] observations with these states; nothing is advanced."""
         return self._run(self._session(version), observation, state)[1]
 
     def _session(self, version: int) -> onnxruntime.InferenceSession:

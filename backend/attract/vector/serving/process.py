@@ -31,7 +31,7 @@ from attract.schema.inference import (
     WorkerGone,
 )
 from attract.schema.messages import Act, Observe
-from attract.vector.layout import VectorLayout
+from attract.vector.batch import VectorLayout
 from attract.vector.serving.collector import CentralCollector, Outgoing
 from attract.vector.serving.decider import OnnxDecider
 from attract.vector.trace import Timeline

@@ -9,16 +9,10 @@ from numpy.typing import NDArray
 
 from attract.experience.layout import RECURRENT_STATE
 from attract.schema.episodes import columns_of
-from attract.schema.messages import (
-    Block,
-    EpisodeColumns,
-    EpisodeResult,
-    FinalObservations,
-)
+from attract.schema.messages import Block, EpisodeColumns, EpisodeResult, FinalObservations, Lease
 from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS
 from attract.schema.tensor import from_numpy
-from attract.vector.batch import StepBatch
-from attract.vector.layout import VectorLayout
+from attract.vector.batch import StepBatch, VectorLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +35,6 @@ class Finals:
     column: NDArray[np.int32]
     observation: Mapping[str, NDArray[Any]]
     state: NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class BlockIdentity:
-    """A block's fields about its lease."""
-
-    run_id: str
-    lease_id: int
-    segment_index: int
-    policy_id: str
-    policy_version: int
 
 
 class SegmentBuilder:
@@ -183,26 +166,25 @@ class SegmentBuilder:
         self._final_value = final_values.astype(np.float32)
 
     def blocks(
-        self, identity: BlockIdentity, columns: slice, *, first_block: int, max_columns: int
+        self, lease: Lease, segment_index: int, columns: slice, *, first_block: int, max_columns: int
     ) -> list[Block]:
         """The finished segment of some columns, games of one lease, in blocks of at most `max_columns`."""
-        return [
-            self._block(identity, first_block + place, slice(start, min(start + max_columns, columns.stop)))
-            for place, start in enumerate(range(columns.start, columns.stop, max_columns))
-        ]
+        starts = range(columns.start, columns.stop, max_columns)
+        parts = [slice(start, min(start + max_columns, columns.stop)) for start in starts]
+        return [self._block(lease, segment_index, first_block + i, part) for i, part in enumerate(parts)]
 
-    def _block(self, identity: BlockIdentity, block_index: int, columns: slice) -> Block:
+    def _block(self, lease: Lease, segment_index: int, block_index: int, columns: slice) -> Block:
         numbers: dict[str, Any] = {
             name: from_numpy(values[:, columns]) for name, values in self._numbers.items()
         }
         state = self._first_state[columns]
         return Block(
-            run_id=identity.run_id,
-            lease_id=identity.lease_id,
-            segment_index=identity.segment_index,
+            run_id=lease.run_id,
+            lease_id=lease.lease_id,
+            segment_index=segment_index,
             block_index=block_index,
-            policy_id=identity.policy_id,
-            policy_version=identity.policy_version,
+            policy_id=lease.seats[0].policy_id,
+            policy_version=lease.seats[0].policy_version,
             slot_id=from_numpy(self.slot_id[columns].astype(np.int32)),
             first_step=from_numpy(self._first_step[columns].astype(np.int32)),
             observation={key: from_numpy(values[:, columns]) for key, values in self._observation.items()},
@@ -274,6 +256,3 @@ class SegmentBuilder:
 def _at_step(result: EpisodeResult, step: int) -> EpisodeResult:
     """The same result with the step in the segment at which it counts."""
     return result if result.step == step else result.model_copy(update={"step": step})
-
-
-__all__ = ["BlockIdentity", "Decision", "Finals", "SegmentBuilder"]

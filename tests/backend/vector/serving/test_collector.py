@@ -10,8 +10,7 @@ from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.messages import Act, Block, Lease, RolloutClose, Seat, Seed
 from attract.schema.tensor import from_numpy, to_numpy
-from attract.vector.batch import StepBatch
-from attract.vector.layout import VectorLayout
+from attract.vector.batch import StepBatch, VectorLayout
 from attract.vector.serving.collector import CentralCollector, Outgoing
 from attract.vector.serving.segments import Decision
 from fake_worker import counting_description

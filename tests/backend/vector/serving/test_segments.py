@@ -4,14 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from attract.schema.messages import Block, EpisodeResult, Tensor
+from attract.schema.messages import Block, EpisodeResult, Lease, Seat, Seed, Tensor
 from attract.schema.tensor import to_numpy
-from attract.vector.batch import StepBatch
-from attract.vector.layout import VectorLayout
-from attract.vector.serving.segments import BlockIdentity, Decision, SegmentBuilder
+from attract.vector.batch import StepBatch, VectorLayout
+from attract.vector.serving.segments import Decision, SegmentBuilder
 from fake_worker import counting_description
 
-IDENTITY = BlockIdentity("run-1", 7, 3, "main", 5)
+LEASE = Lease(
+    run_id="run-1",
+    lease_id=7,
+    purpose="train",
+    seats=[Seat(policy_id="main", policy_version=5)],
+    game_sha256="a" * 64,
+    seed=Seed(low=0, high=0),
+    num_segments=4,
+)
 MASKED = counting_description(max_steps=None).model_copy(update={"action_mask": True})
 
 
@@ -97,7 +104,7 @@ class Played:
         finals = np.array(final_values or [], np.float32)
         self.builder.finish(self.last, np.array(values, np.float32), finals)
         columns = slice(0, len(values))
-        (block,) = self.builder.blocks(IDENTITY, columns, first_block=9, max_columns=10)
+        (block,) = self.builder.blocks(LEASE, 3, columns, first_block=9, max_columns=10)
         return block
 
 
@@ -191,7 +198,7 @@ def test_a_game_that_fails_in_the_first_step_leaves_nothing_to_truncate():
 def test_E9_an_episode_is_told_with_its_games_first_agent_and_blocks_are_cut_at_most_so_wide():
     played = Played(seen(5, 4, episodes=(episode(1),)), num_agents=2, slots=4)
     played.builder.finish(played.last, np.arange(4, dtype=np.float32), np.zeros(0, np.float32))
-    blocks = played.builder.blocks(IDENTITY, slice(1, 4), first_block=2, max_columns=2)
+    blocks = played.builder.blocks(LEASE, 3, slice(1, 4), first_block=2, max_columns=2)
     assert [block.block_index for block in blocks] == [2, 3]
     assert [array(block.slot_id, "int32").tolist() for block in blocks] == [[1, 2], [3]]
     assert [block.episodes.instance_id for block in blocks] == [[1], []]
@@ -207,7 +214,7 @@ def test_E9_what_a_game_leaves_in_the_mask_of_who_does_not_play_means_nothing():
     builder.decide(batch, decided(4), state)
     assert builder.outcome(seen(5, valid=bools(1, 0)), decided(4)).shape == (2, 0)
     builder.finish(seen(5), np.zeros(2, np.float32), np.zeros(0, np.float32))
-    (block,) = builder.blocks(IDENTITY, slice(0, 2), first_block=0, max_columns=2)
+    (block,) = builder.blocks(LEASE, 3, slice(0, 2), first_block=0, max_columns=2)
     assert block.action_mask is not None
     assert array(block.action_mask, "uint8").tolist() == [[[1, 0, 0], [1, 1, 1]]]
     assert block.recurrent_state == {}
