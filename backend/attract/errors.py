@@ -22,9 +22,7 @@
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
-        ├── GroupError              another cell of the group is gone, late or of another kind
-        │   └── FederationError     another trainer is gone, late or of another kind
-        └── GroupOverError          cell 0 has ended the run of all cells
+        └── FederationError         another trainer is gone, late or of another kind
 
 A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of these.
 """
@@ -223,30 +221,16 @@ class NonFiniteUpdateError(LearnerError):
         super().__init__(f"P8: {what} was not finite{where}; the update was undone and its batch dropped")
 
 
-class GroupError(LearnerError):
-    """A group of learners failed; the text names the missing cell or trainer, and what it was waited for.
+class FederationError(LearnerError):
+    """Averaging between trainers failed; the text names the trainer and what to do.
 
     `is_final`: a restarted learner would fail too.
     """
 
-    def __init__(self, problem: str, *, is_final: bool = False) -> None:
+    def __init__(self, problem: str, *, is_final: bool = True) -> None:
         self.problem = problem
         self.is_final = is_final
         super().__init__(problem)
-
-
-class FederationError(GroupError):
-    """Averaging between trainers failed; the text names the trainer and what to do."""
-
-    def __init__(self, problem: str, *, is_final: bool = True) -> None:
-        super().__init__(problem, is_final=is_final)
-
-
-class GroupOverError(LearnerError):
-    """Cell 0 has ended the run normally; the other cells end too."""
-
-    def __init__(self) -> None:
-        super().__init__("cell 0 has ended the run of all cells")
 
 
 class StoreError(AttractError):

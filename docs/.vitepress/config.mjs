@@ -47,7 +47,7 @@ export default defineConfig({
           page("Find and compare runs", "/runs"),
           page("Games in Python", "/python"),
           page("Central inference", "/central-inference"),
-          page("Several machines", "/contributing/cells"),
+          page("Several machines, by Ray", "/contributing/ray"),
           page("Security", "/SECURITY"),
         ],
       },

@@ -21,7 +21,7 @@ from attract.schema.game import GameReference
 from attract.schema.spaces import BoxSpace
 from attract.settings.algorithm import AlgorithmSettings, GameContext, RunContext
 from attract.settings.base import Settings
-from attract.settings.run import ALGORITHM_SETTINGS, RunSettings, check_for_cells
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
 from attract.tuning.space import Choice, default_space, promising_values
 from socket_fleet import DESCRIPTION
 
@@ -76,7 +76,7 @@ class Greedy(Settings):
         "short-sighted": ("See `{setting}`", "--greedy.gamma 1")
     }
     derived: ClassVar[tuple[str, ...]] = ()
-    refuses: ClassVar[Mapping[str, str]] = {"box": "numbers have no greedy one", "cells": "it trains alone"}
+    refuses: ClassVar[Mapping[str, str]] = {"box": "numbers have no greedy one"}
     chosen_by: ClassVar[tuple[str, ...]] = ()
     studied_copies: ClassVar[tuple[int, ...]] = (3,)
     has_fused_steps: ClassVar[bool] = False
@@ -90,7 +90,6 @@ class Greedy(Settings):
     normalize_observations: bool = False
     schedule_steps: int | None = 77
     scheduled_rates: list[str] = ["epsilon"]
-    refused_in_cells: list[str] = []
     search_space: dict[str, Any] = {"gamma": [0.9, 0.99]}
 
     @staticmethod
@@ -149,8 +148,6 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     store = create_store(settings, config, directory)
     assert store.layout.horizon == 5
     store.close(unlink=True)
-    with pytest.raises(ConfigurationError, match="algorithm: it trains alone"):
-        check_for_cells(settings)
     number = DESCRIPTION.model_copy(update={"action": BoxSpace(shape=[1], low=-1, high=1)})
     with pytest.raises(ConfigurationError, match="algorithm: numbers have no greedy one"):
         create_store(settings, collection_config(settings, "r", GAME).fitted(number), directory)

@@ -9,7 +9,6 @@ import yaml
 
 from attract import cli
 from attract.cli import WRITTEN_SO
-from attract.settings.cells import Cell
 from attract.settings.run import SERVER_VARIABLES
 from attract.settings.variables import OTHER_VARIABLES
 from check_rules import ROOT
@@ -17,8 +16,7 @@ from check_rules import ROOT
 DOCUMENTS: list[dict[str, Any]] = list(
     itertools.chain.from_iterable(
         yaml.safe_load_all(path.read_text())
-        for folder in ("k8s", "k8s-cells")
-        for path in sorted((ROOT / "deploy" / folder).glob("*.yaml"))
+        for path in sorted((ROOT / "deploy" / "k8s").glob("*.yaml"))
         if path.name != "kustomization.yaml"
     )
 )
@@ -44,13 +42,3 @@ def test_kubernetes_every_command_is_understood_and_every_variable_is_read(workl
     variables = {variable["name"] for variable in CONTAINERS[workload]["env"]}
     known = {*SERVER_VARIABLES, *OTHER_VARIABLES}
     assert {name for name in variables if name.startswith("ATTRACT_")} <= known
-
-
-def test_kubernetes_a_pod_of_the_cells_knows_which_cell_it_is():
-    (values,) = [
-        {variable["name"]: variable.get("value", "0") for variable in container["env"]}
-        for container in CONTAINERS.values()
-        if "RANK" in str(container["env"])
-    ]
-    cell = Cell.from_environment(values)
-    assert cell is not None and cell.leads

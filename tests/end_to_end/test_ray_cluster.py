@@ -190,65 +190,14 @@ def test_hosts_on_two_nodes_play_and_the_loss_of_one_node_ends_nothing(
     assert not browsers_below(first), "its browsers end with the training"
 
 
-def test_cells_on_two_nodes_go_on_with_the_run_when_the_node_of_one_dies(
-    cluster: RayNodes, tmp_path: Path
-) -> None:
-    cluster.add(0, head=True)
-    nodes = [cluster.add(2), cluster.add(2)]
-    command = attract(
-        cluster,
-        tmp_path,
-        *("cluster", "cartpole", "--cells", "2", "--workers", "1", "--run-id", "both", "--instances", "16"),
-        *("--total-steps", "60000", "--json-lines"),
-    )
-    heard = Heard(command)
-    updates: list[int] = []
-    said = {}
-    try:
-        assert command.process.stdout is not None
-        for line in command.process.stdout:
-            said = json.loads(line)
-            if "update" not in said:
-                break
-            updates.append(said["update"])
-            if len(updates) == 5:
-                # Where cell 0 is: what is given back comes from its own last version.
-                lead = next(node for node in nodes if is_cell_0_below(node))
-                cluster.lose(lead)
-                cluster.add(2)
-        code = command.process.wait(120)
-    finally:
-        command.kill()
-    heard.close()
-    assert code == 0, heard.lines
-    assert said["agent_steps"] >= 60_000
-    # Versions that were announced are there, and the run goes on after them.
-    assert updates == sorted(set(updates)), updates
-    checkpoints = [tmp_path / "runs" / name / "checkpoints" for name in ("both", "both.cell-1")]
-    newest = [
-        max(int(path.name) for path in folder.iterdir() if path.name.isdigit()) for folder in checkpoints
-    ]
-    assert newest[0] == newest[1]
-
-
-def is_cell_0_below(node: psutil.Process) -> bool:
-    for child in node.children(recursive=True):
-        try:
-            if child.environ().get("RANK") == "0":
-                return True
-        except psutil.Error:
-            continue
-    return False
-
-
 def test_what_has_no_room_is_asked_of_the_autoscaler_and_ctrl_c_ends_the_wait(
     cluster: RayNodes, tmp_path: Path
 ) -> None:
     cluster.add(1, head=True)
-    command = attract(cluster, tmp_path, "cluster", "cartpole", "--workers", "3", "--cells", "1")
+    command = attract(cluster, tmp_path, "cluster", "cartpole", "--workers", "3")
     heard = Heard(command)
     try:
-        heard.wait_for("cell 0 waits for a node with enough free resources", SECONDS)
+        heard.wait_for("trainer waits for a node with enough free resources", SECONDS)
         status = cluster.status()
         assert re.search(r"\{'CPU': 1.0\} \* 4 \(STRICT_PACK\)", status), status
         command.interrupt()

@@ -1,9 +1,5 @@
 """PPO's losses and the numbers reported about an update, each with its formula."""
 
-import math
-from dataclasses import dataclass
-from typing import Self
-
 import torch
 from torch import Tensor
 
@@ -30,53 +26,6 @@ def normalise_advantages(advantages: Tensor, min_deviation: float = 0.0) -> Tens
     scale = torch.where(has_spread, 1.0 / (std.clamp_min(min_deviation) + 1e-8), 1.0)
     shift = torch.where(has_spread, -mean * scale, 0.0)
     return torch.addcmul(shift, advantages, scale)
-
-
-@dataclass(frozen=True, slots=True)
-class AdvantageMoments:
-    """Moments of a minibatch's advantages: enough to normalise parts of it on several learners."""
-
-    count: float
-    mean: float
-    squared_deviations: float
-    """Sum of (A - mean A)^2."""
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, advantages: Tensor) -> Self:
-        """Moments of [n] advantages; n may be 0."""
-        if advantages.numel() == 0:
-            return cls(0.0, 0.0, 0.0, math.inf, -math.inf)
-        exact = advantages.double()
-        mean = exact.mean()
-        low, high = torch.aminmax(exact)
-        return cls(
-            float(exact.numel()), float(mean), float((exact - mean).square().sum()), float(low), float(high)
-        )
-
-    def merge(self, other: Self) -> Self:
-        """Moments of both together."""
-        count = self.count + other.count
-        if count == 0.0:
-            return self
-        difference, share = other.mean - self.mean, other.count / count
-        return type(self)(
-            count,
-            self.mean + difference * share,
-            self.squared_deviations + other.squared_deviations + difference**2 * self.count * share,
-            min(self.low, other.low),
-            max(self.high, other.high),
-        )
-
-    def normalise(self, advantages: Tensor, min_deviation: float = 0.0) -> Tensor:
-        """As `normalise_advantages` has it, [n] of the advantages that these are the moments of."""
-        spread = self.high - self.low
-        if self.count < 2 or not spread > SPREAD_TOLERANCE * max(abs(self.high), abs(self.low)):
-            return advantages
-        deviation = math.sqrt(self.squared_deviations / (self.count - 1.0))
-        scale = 1.0 / (max(deviation, min_deviation) + 1e-8)
-        return torch.add(-self.mean * scale, advantages, alpha=scale)
 
 
 def clipped_surrogate_loss(

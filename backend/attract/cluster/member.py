@@ -1,4 +1,4 @@
-"""A cell or a host of a training: an actor that keeps its command running; Ray restarts it elsewhere."""
+"""The trainer or a host of a training: an actor that keeps its command running; Ray restarts it elsewhere."""
 
 import asyncio
 import contextlib
@@ -22,18 +22,20 @@ AGAIN_SECONDS: Final = 5.0
 PIPE_SECONDS: Final = 5.0
 """Limit for reading the last output of a process."""
 MAX_RESTARTS: Final = 3
-"""Restarts of one cell whose process was killed while its node stayed: the cause will kill it again."""
+"""Restarts of a trainer whose process was killed while its node stayed: the cause will kill it again."""
 MAX_REFUSALS: Final = 5
 """Refusals of one host in a row after which it is given up: it will never be accepted."""
 MAX_LINE_BYTES: Final = 1 << 22
+TRAINER: Final = "trainer"
+"""Name of the member that is none of the hosts."""
 LOST: Final = "a process was lost with its node or its supervisor: Ray restarts it elsewhere"
 
 Line = tuple[str, str]
-"""What cell 0 writes to `stdout` or `stderr`, or what another process, by its name, or the `cluster` says."""
+"""What the trainer writes to `stdout` or `stderr`, or what the `cluster` says."""
 
 
 class Member:
-    """Runs the command of a cell or host; again when it is killed, or when the cell it depends on moved.
+    """Runs the command of the trainer or of a host; again when it is killed, or when the trainer has moved.
 
     Owner: its caller, on one event loop. When it is gone, for whatever reason, its process ends.
     """
@@ -41,22 +43,18 @@ class Member:
     _target: RayActor | None = None
     _lines: Any = None
 
-    def __init__(
-        self, plan: ClusterPlan, name: str, number: int, here: Callable[[], tuple[str, bool]]
-    ) -> None:
+    def __init__(self, plan: ClusterPlan, name: str, here: Callable[[], tuple[str, bool]]) -> None:
         """Take a place on this node.
 
         Args:
-            plan: of the training. name: as messages call it. number: a cell's rank, a host's number.
+            plan: of the training. name: as messages call it.
             here: gives the address by which others reach this node, and whether Ray restarted the actor.
         """
         self._plan = plan
         self._name = name
-        self._number = number
         self._address, self._is_begun = here()
-        self._is_host = name.startswith("host")
-        self._leads = name == "cell 0"
-        self._place = self._free_place([plan.first_port] if self._leads else [])
+        self._is_host = name != TRAINER
+        self._place = self._free_place(plan.first_port)
         self._moved = asyncio.Condition()
         self._running: asyncio.Task[int | str] | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -73,7 +71,7 @@ class Member:
         A call that Ray repeats, since the first got no answer, joins the first.
 
         Args:
-            target: the cell that a host plays for; cell 0 for another cell.
+            target: the trainer that a host plays for; None: it is the trainer.
             lines: a queue of Ray's for each `Line`.
         """
         self._target, self._lines = target, lines
@@ -96,8 +94,7 @@ class Member:
     async def _run(self) -> int | str:
         if self._is_begun:
             await self._lines.put_async(("lost", self._name))
-        of = f", for cell {self._number % self._plan.cells}" if self._is_host else ""
-        await self._say(f"{self._name} is on {self._address}{of}")
+        await self._say(f"{self._name} is on {self._address}")
         failures = 0
         while True:
             code = await self._follow()
@@ -117,31 +114,26 @@ class Member:
                     if failures > MAX_RESTARTS:
                         return f"{killed}, {failures} times in all"
                     await self._say(f"{killed}; it goes on")
-            place = self._free_place([self._place.port, self._place.master_port])
+            place = self._free_place(self._place.port)
             async with self._moved:
                 self._place = place
                 self._moved.notify_all()
 
-    def _free_place(self, preferred: list[int]) -> Place:
-        """Two free ports: those preferred where they are free, so that who knows them finds it again."""
-        found: list[int] = []
-        with contextlib.ExitStack() as stack:
-            for port in (*preferred, 0, 0):
-                # Held during the search, so that they differ.
-                probe = stack.enter_context(socket.socket())
+    def _free_place(self, preferred: int) -> Place:
+        """A free port: that preferred where it is free, so that who knows it finds the trainer again."""
+        if not self._is_host and self._plan.port:
+            return Place(self._address, self._plan.port)
+        for port in (preferred, 0):
+            with contextlib.suppress(OSError), socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                with contextlib.suppress(OSError):
-                    probe.bind(("", port))
-                    found.append(probe.getsockname()[1])
-        return Place(self._address, (self._plan.port if self._leads else None) or found[0], found[1])
+                probe.bind(("", port))
+                return Place(self._address, int(probe.getsockname()[1]))
+        raise OSError(f"no port is free on {self._address}")
 
     async def _follow(self) -> int | None:
-        """Run the command to its end; its exit code, or None when the cell that it depends on has moved."""
+        """Run the command to its end; its exit code, or None when the trainer has moved."""
         at = self._place if self._target is None else await self._target.call("place")
-        if self._is_host:
-            order = self._plan.host(at)
-        else:
-            order = self._plan.cell(self._number, self._place, at, again=self._is_begun)
+        order = self._plan.host(at) if self._is_host else self._plan.trainer(at, again=self._is_begun)
         self._process = process = await create_subprocess_exec(
             *COMMAND,
             stdin=PIPE,
@@ -157,7 +149,7 @@ class Member:
         ended = asyncio.create_task(process.wait())
         streams = {"stdout": process.stdout, "stderr": process.stderr}
         readers = [asyncio.create_task(self._hand_on(*stream)) for stream in streams.items()]
-        # Ray repeats the call where the cell is restarted: the answer is its new place.
+        # Ray repeats the call where the trainer is restarted: the answer is its new place.
         moved = [asyncio.create_task(self._target.call("place", at))] if self._target else []
         try:
             await asyncio.wait([ended, *moved], return_when=asyncio.FIRST_COMPLETED)
@@ -180,7 +172,11 @@ class Member:
         assert stream is not None
         async for line in stream:
             text = line.decode(errors="replace").rstrip("\n")
-            await (self._lines.put_async((name, text)) if self._leads else self._say(f"{self._name}: {text}"))
+            await (
+                self._lines.put_async((name, text))
+                if not self._is_host
+                else self._say(f"{self._name}: {text}")
+            )
 
     async def _say(self, text: str) -> None:
         await self._lines.put_async(("cluster", text))

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from attract.settings.base import PREFIX, variable
-from attract.settings.cells import VARIABLES
 from attract.settings.run import ServerSettings
 
 TRAINER_CPUS: Final = 1
-"""CPUs of a cell for its learner and gateway, beside one for each worker, as `attract tune` counts."""
+"""CPUs of the trainer for its learner and gateway, beside one for each worker, as `attract tune` counts."""
 UNTIL_GONE_SECONDS: Final = 600
-"""How long a host waits for its cell, which may be on its way to another node."""
-OUTSIDE: Final = ("webhook", "trackers")
-"""Settings of the server with which a trainer reports its run to other services."""
+"""How long a host waits for the trainer, which may be on its way to another node."""
 TOKENS: Final = tuple(
     variable(name) for name in ("admin_token", "admin_token_file", "worker_token", "worker_token_file")
 )
@@ -24,11 +21,10 @@ OF_THE_START: Final = ("--force", "--resume", "--resume-auto", "--resume=auto")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cell is: its node's address, the port of its gateway, and that for the learners' meeting."""
+    """Where the trainer is: its node's address, and the port of its gateway."""
 
     address: str
     port: int
-    master_port: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class ChildOrder:
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """Which cells and hosts there are, and the arguments of each."""
+    """The trainer and its hosts, and the arguments of each."""
 
     game: str
     """A bundled name, or an absolute path that is the same on all nodes."""
@@ -58,29 +54,28 @@ class ClusterPlan:
     """Working directory of the command, and of its processes on nodes that have such a folder."""
     environment: Mapping[str, str]
     """Environment of the command: our variables are passed on."""
-    cells: int
     hosts: int
     workers: int
-    """Workers of each host; of each cell where there are no hosts."""
+    """Workers of each host; of the trainer where there are no hosts."""
     has_browsers: bool
-    """Cells have browsers of their own: never beside hosts."""
+    """The trainer has browsers of its own: never beside hosts."""
     gpus: int
-    """GPUs of each cell."""
+    """GPUs of the trainer."""
     token: str
-    """Token by which hosts join all cells."""
+    """Token by which hosts join."""
     admin_token: str | None = None
     port: int | None = None
-    """Port of cell 0, if one was asked for: it is never replaced."""
+    """Port of the trainer, if one was asked for: it is never replaced."""
     lan: bool = False
-    """Hosts may be on other machines than their cell."""
+    """Hosts may be on other machines than the trainer."""
 
     @property
     def first_port(self) -> int:
-        """Port of cell 0, where it is free or was asked for."""
+        """Port of the trainer, where it is free or was asked for."""
         return self.port or int(ServerSettings.model_fields["port"].get_default())
 
     def bundles(self) -> list[dict[str, float]]:
-        """Resources of a cell, all on one node: for its trainer, and for each worker of its browser."""
+        """Resources of the trainer, all on one node: for its learner, and for each worker of its browser."""
         trainer: dict[str, float] = {"CPU": TRAINER_CPUS}
         if self.gpus:
             trainer["GPU"] = self.gpus
@@ -88,48 +83,34 @@ class ClusterPlan:
         return [trainer, *({"CPU": 1.0} for _ in range(own))]
 
     def demand(self) -> int:
-        """CPUs of all cells and hosts."""
-        cells = self.cells * int(sum(bundle["CPU"] for bundle in self.bundles()))
-        return cells + self.hosts * self.workers
+        """CPUs of all processes."""
+        return int(sum(bundle["CPU"] for bundle in self.bundles())) + self.hosts * self.workers
 
-    def cell(self, rank: int, place: Place, master: Place, *, again: bool) -> ChildOrder:
-        """The unchanged `attract train` of a cell.
+    def trainer(self, place: Place, *, again: bool) -> ChildOrder:
+        """The unchanged `attract train`.
 
         Args:
-            rank: which, from 0.
             place: where it is.
-            master: where cell 0 is.
             again: it was started before, and continues its run if that has a policy.
         """
         words = without(self.words, ("--run-id", "--runs-dir", "--port"), 1)
         words = without(words, ("--workers", "--collection.num-workers"), 1)
         if again:
             words = [*without(without(words, OF_THE_START, 0), ("--initialize-from",), 1), "--resume-auto"]
-        # Hosts are dealt out to the cells in turn.
-        workers = self.workers * (len(range(rank, self.hosts, self.cells)) or 1)
+        workers = self.workers * (self.hosts or 1)
         words += ["--run-id", self.run_id, "--runs-dir", self.runs_dir, "--port", str(place.port)]
         words += ["--workers", str(workers)]
         wanted = ("--no-headless", *(("--lan",) if self.lan else ())) if self.hosts else ()
         words += [word for word in wanted if word not in words]
-        ours = self._variables()
-        if rank > 0:
-            # The group trains one policy: one cell speaks of it to the outside.
-            words = without(words, tuple(f"--{name}" for name in OUTSIDE), 1)
-            for name in OUTSIDE:
-                ours.pop(variable(name), None)
-        group: dict[str, str] = {}
-        if self.cells > 1:
-            values = (str(rank), str(self.cells), master.address, str(master.master_port))
-            group = dict(zip(VARIABLES, values, strict=True))
-        return ChildOrder(("train", self.game, *words), {**ours, **group})
+        return ChildOrder(("train", self.game, *words), self._variables())
 
     def host(self, place: Place) -> ChildOrder:
-        """The unchanged `attract join` of a host, for the cell at `place`; it reads its link from stdin."""
+        """The unchanged `attract join` of a host, for the trainer at `place`; its link comes by stdin."""
         words = ("join", "-", "--workers", str(self.workers), "--until-gone", str(UNTIL_GONE_SECONDS))
         return ChildOrder(words, {}, f"{self.link(place)}\n")
 
     def link(self, place: Place) -> str:
-        """The join link of the cell at `place`, token included."""
+        """The join link of the trainer at `place`, token included."""
         address = f"[{place.address}]" if ":" in place.address else place.address
         return f"http://{address}:{place.port}/join.html#token={self.token}"
 
@@ -166,9 +147,7 @@ def child_environment(node: Mapping[str, str], order: ChildOrder) -> dict[str, s
     kept = {
         name: text
         for name, text in node.items()
-        if name not in VARIABLES
-        and not name.startswith("RAY_")
-        and (is_of_the_node(name) or not name.startswith(PREFIX))
+        if not name.startswith("RAY_") and (is_of_the_node(name) or not name.startswith(PREFIX))
     }
     return {**kept, **order.environment}
 

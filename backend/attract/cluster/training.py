@@ -1,4 +1,4 @@
-"""A training on a cluster: places its members, prints what they write, and ends with cell 0."""
+"""A training on a cluster: places its members, prints what they write, and ends with the trainer."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attract.cluster.child import END_SECONDS
 from attract.cluster.engine import RayActor, RayCluster, here
-from attract.cluster.member import LOST, Line, Member
+from attract.cluster.member import LOST, TRAINER, Line, Member
 from attract.cluster.plan import ClusterPlan
 from attract.errors import ClusterError
 from attract.processes.exit_codes import DONE, GOAL_MISSED
@@ -17,7 +17,7 @@ from attract.processes.exit_codes import DONE, GOAL_MISSED
 PENDING_SECONDS: Final = 10.0
 """Time without a place after which the wait is reported."""
 TOGETHER_SECONDS: Final = 20.0
-"""Time for the others to end by themselves after cell 0."""
+"""Time for the others to end by themselves after the trainer."""
 STOP_SECONDS: Final = END_SECONDS + 10
 ORDERLY: Final = (DONE, GOAL_MISSED)
 
@@ -36,18 +36,18 @@ class Training:
         self._ending: int | None = None
 
     async def run(self) -> int:
-        """Train until cell 0 has ended; its exit code.
+        """Train until the trainer has ended; its exit code.
 
         In the end all are stopped, which takes up to half a minute; cancelled, they are left to Ray.
 
         Raises: ClusterError: when the cluster does not run what it was asked for.
         """
         plan, start = self._plan, self._start
-        cells = [start(f"cell {i}", i, **self._cluster.packed(plan.bundles())) for i in range(plan.cells)]
+        trainer = start(TRAINER, **self._cluster.packed(plan.bundles()))
         spread = {"scheduling_strategy": "SPREAD", "num_cpus": plan.workers}
-        hosts = [start(f"host {i}", i, **spread) for i in range(plan.hosts)]
-        minding = [self._mind(f"cell {i}", cell, cells[0] if i else None) for i, cell in enumerate(cells)]
-        minding += [self._mind(f"host {i}", host, cells[i % plan.cells]) for i, host in enumerate(hosts)]
+        hosts = {name: start(name, **spread) for name in (f"host {i}" for i in range(plan.hosts))}
+        minding = [self._mind(TRAINER, trainer, None)]
+        minding += [self._mind(name, host, trainer) for name, host in hosts.items()]
         tasks = [asyncio.create_task(member) for member in minding]
         printing = asyncio.create_task(self._print())
         for task in (printing, *tasks):
@@ -55,7 +55,7 @@ class Training:
         try:
             code = await self._ended
             if code in ORDERLY:
-                # They end with cell 0, and write what they have to.
+                # They end with the trainer, and write what they have to.
                 await asyncio.wait(tasks, timeout=TOGETHER_SECONDS)
             return code
         except asyncio.CancelledError:
@@ -74,17 +74,17 @@ class Training:
                 await asyncio.wait_for(last, STOP_SECONDS)
 
     async def end(self, code: int) -> None:
-        """Ask cell 0 for an orderly end, of all; where it does not run, that is the end, with this code."""
+        """Ask the trainer for an orderly end of all; where it does not run, this is the end, by `code`."""
         self._ending = code
-        lead = self._placed.get("cell 0")
+        lead = self._placed.get(TRAINER)
         with contextlib.suppress(ClusterError):
             if lead and await lead.call("signal", signal.SIGINT, is_repeated=False):
                 return
         self._finish(code)
 
-    def _start(self, name: str, number: int, **options: Any) -> RayActor:
+    def _start(self, name: str, **options: Any) -> RayActor:
         where = partial(here, is_local=self._cluster.is_local)
-        return self._cluster.start(Member, self._plan, name, number, where, **options)
+        return self._cluster.start(Member, self._plan, name, where, **options)
 
     async def _mind(self, name: str, member: RayActor, target: RayActor | None) -> None:
         waits = f"{name} waits for a node with enough free resources: `ray status` shows the requests"
@@ -99,8 +99,6 @@ class Training:
             raise ClusterError(end)
         if target is None:
             self._finish(end)
-        elif name.startswith("cell") and end not in ORDERLY and self._ending is None:
-            raise ClusterError(f"{name} ended with exit code {end}")
 
     async def _print(self) -> None:
         while (line := await self._lines.get_async()) is not None:
@@ -108,7 +106,7 @@ class Training:
                 self._write(line)
                 continue
             self._write(("cluster", LOST))
-            if self._ending is not None and line[1] == "cell 0":
+            if self._ending is not None and line[1] == TRAINER:
                 # It was asked to end, and nobody asks it again.
                 self._finish(self._ending)
 

@@ -28,17 +28,6 @@ class CounterState:
         for name, value in counters.model_dump().items():
             setattr(self, name, value)
 
-    def take_in(self, of_all: Counters, claimed: Counters) -> None:
-        """Take over the totals of all cells after an update.
-
-        Args:
-            of_all: totals of all cells after the update.
-            claimed: this cell's counters as it expected them after the update; steps played since are kept.
-        """
-        for name, value in of_all.model_dump().items():
-            more = 0 if name in ("agent_steps", "updates") else getattr(self, name) - getattr(claimed, name)
-            setattr(self, name, value + more)
-
     def after(self, batch: ClosedBatch) -> Counters:
         """As they stand once that batch is committed."""
         now = self.snapshot()
@@ -130,8 +119,5 @@ class LearnerState:
         """Count an update that is done (rule T4): rejected rows do not count."""
         self.version = outcome.policy_version
         self.num_updates += 1
-        if outcome.group is not None and self.train is not None:
-            self.counters.take_in(outcome.group.counters, self.train.counters)
-            return
         self.counters.updates += 1
         self.counters.agent_steps += outcome.valid_steps if outcome.rejected else batch.valid_steps

@@ -41,13 +41,10 @@ AtLeastNone = Parameter(validator=Number(gte=0))
 class ClusterOptions:
     """Flags of `attract cluster`, beside those of `attract train`."""
 
-    cells: Annotated[int, flags.AtLeastOne] = 1
-    """Ranks of the distributed training, each with its browsers on one node."""
     hosts: Annotated[int, AtLeastNone] = 0
-    """Headless browsers spread over all nodes, each with --workers workers. They are assigned to the cells
-    in turn, which then start none of their own."""
+    """Headless browsers spread over all nodes, each with --workers workers; the trainer then starts none."""
     gpus: Annotated[int, AtLeastNone] = 0
-    """GPUs per cell's learner."""
+    """GPUs of the learner."""
     address: str = "auto"
     """HOST:PORT of the cluster's head node. auto: the cluster of this machine or of $RAY_ADDRESS; without
     one, a cluster is started on this machine. local: always start one on this machine."""
@@ -59,11 +56,11 @@ def cluster(
     *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     options: ClusterOptions = ClusterOptions(),
 ) -> int:
-    """Train GAME on a Ray cluster: attract cluster GAME --cells 2 --hosts 8 [flags of attract train].
+    """Train GAME on a Ray cluster: attract cluster GAME --hosts 8 [flags of attract train].
 
-    Each cell is an `attract train`. Their learners compute each update together; the output of cell 0 is
-    shown here. GAME, a --config file and Attract must have the same path on every node. For a cell to survive
-    the loss of its node, --runs-dir must be on a shared file system. Needs pip install 'attract[ray]'.
+    The trainer is an `attract train`, whose output is shown here. GAME, a --config file and Attract must have
+    the same path on every node. For the trainer to survive the loss of its node, --runs-dir must be on a
+    shared file system. Needs pip install 'attract[ray]'.
 
     Parameters
     ----------
@@ -72,7 +69,6 @@ def cluster(
 
     Examples
     --------
-    attract cluster cartpole --cells 2 --workers 4  # two ranks that train together
     attract cluster snake --hosts 8 --workers 2  # browsers on all nodes
     attract cluster snake --address local  # only on this machine
     """
@@ -106,25 +102,19 @@ def plan_of(
     options: ClusterOptions,
     server: ServerSettings,
 ) -> ClusterPlan:
-    """The plan of what to start; `workers` per host, or per cell without hosts.
+    """The plan of what to start; `workers` per host, or of the trainer without hosts.
 
     Raises: ConfigurationError: when it cannot be.
     """
     if options.hosts and "--headless" in words:
         raise ConfigurationError(
-            "with --hosts, cells have no browsers of their own",
+            "with --hosts, the trainer has no browsers of its own",
             setting="--headless",
             fix="remove --headless or --hosts",
         )
-    if 0 < options.hosts < options.cells:
-        raise ConfigurationError(
-            f"{options.hosts} for {options.cells} cells: some cells would have no workers",
-            setting="--hosts",
-            fix=f"--hosts {options.cells} or more; without --hosts each cell has browsers of its own",
-        )
     if options.hosts and (server.tls_cert is not None or server.behind_proxy):
         raise ConfigurationError(
-            "hosts of a cluster join their cells directly, in plain text",
+            "hosts of a cluster join the trainer directly, in plain text",
             setting="--hosts",
             fix="remove --tls-cert and --behind-proxy, and use a private network",
         )
@@ -137,7 +127,6 @@ def plan_of(
         runs_dir=str(server.runs_dir.resolve()),
         folder=str(Path.cwd()),
         environment=dict(os.environ),
-        cells=options.cells,
         hosts=options.hosts,
         workers=workers,
         has_browsers=train_options.headless and not options.hosts,
@@ -149,7 +138,7 @@ def plan_of(
 
 
 def train_on_cluster(plan: ClusterPlan, address: str) -> int:
-    """Train on the cluster until cell 0 has ended; its exit code.
+    """Train on the cluster until the trainer has ended; its exit code.
 
     The first signal ends the training in order, the second at once.
 

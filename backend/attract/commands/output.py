@@ -1,6 +1,5 @@
 """Terminal output whose reader may go away, as in `attract train GAME | head`."""
 
-import io
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -58,14 +57,6 @@ class GuardedOutput:
         silence(self._stream)
         if self._on_gone is not None:
             self._on_gone()
-
-
-class Unread(io.StringIO):
-    """A text stream that discards what is written."""
-
-    @override
-    def write(self, text: str, /) -> int:
-        return len(text)
 
 
 PIPED_WIDTH: Final = 1_000

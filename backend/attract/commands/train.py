@@ -21,7 +21,6 @@ from attract.commands.setting_flags import (
     run_settings,
 )
 from attract.errors import ConfigurationError
-from attract.settings.cells import Cell
 
 
 @flags.options
@@ -95,7 +94,6 @@ def train(
     from attract.server.app_server import run_async
 
     server = flags.server_settings(options, **server_flags)
-    server = server.model_copy(update={"cell": Cell.from_environment(os.environ)})
     run_id = options.run_id
     resume = goes_on(server.runs_dir, run_id) if options.resume_auto else options.resume
     if game is None and resume:
@@ -110,6 +108,6 @@ def train(
             print(f"run {run_id} has reached its end already", file=sys.stderr)
             return code
     is_json = options.json_output or options.json_lines
-    exits = options.exit_at_end or is_json or server.cell is not None or not is_watched(os.environ)
+    exits = options.exit_at_end or is_json or not is_watched(os.environ)
     options = replace(options, resume=resume, json_output=is_json, exit_at_end=exits)
     return run_async(train_game(game, chosen, options, server))

@@ -22,7 +22,7 @@ from attract.browser.host import join_url
 from attract.commands.check import checked_finding
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.narrator import FIRST_LINE_SECONDS, Narrator
-from attract.commands.output import GuardedOutput, Unread, say
+from attract.commands.output import GuardedOutput, say
 from attract.commands.own_host import running_host
 from attract.commands.train import TrainOptions
 from attract.commands.train_display import (
@@ -112,33 +112,6 @@ def finished_code(runs_dir: Path, run_id: str, settings: Mapping[str, Any]) -> i
     return None
 
 
-def of_cell(options: TrainOptions, server: ServerSettings) -> TrainOptions:
-    """The options of this cell: cell 0 has the run's name and prints progress; others have own names.
-
-    A cell other than 0 resumes its run if it has one; otherwise it begins and gets its state from cell 0.
-
-    Raises: ConfigurationError: the run to resume is not named.
-    """
-    cell = server.cell
-    if cell is None:
-        return options
-    if options.resume and options.run_id in (None, "latest"):
-        raise ConfigurationError(
-            "all cells must use the same run", setting="run_id", fix="give --run-id NAME"
-        )
-    if cell.leads:
-        return options
-    run_id = None if options.run_id is None else f"{options.run_id}.cell-{cell.rank}"
-    return dataclasses.replace(
-        options,
-        run_id=run_id,
-        resume=run_id is not None and options.resume and goes_on(server.runs_dir, run_id),
-        check=False,
-        json_output=False,
-        json_lines=False,
-    )
-
-
 async def train_game(
     game: str, settings: LayeredSettings, options: TrainOptions, server: ServerSettings
 ) -> int:
@@ -150,20 +123,16 @@ async def train_game(
     """
     if options.headless:
         require_chromium()
-    options = of_cell(options, server)
-    follows = server.cell is not None and not server.cell.leads
-    # With --json only the final object may go to stdout. Only one of several cells prints.
+    # With --json only the final object may go to stdout.
     spoken = sys.stderr if options.json_output else sys.stdout
-    output = GuardedOutput(Unread() if follows else spoken)
+    output = GuardedOutput(spoken)
     console = Console(file=cast("IO[str]", output))
     started: RunView | None = None
     result: RunResult | None = None
     stopped_by: int | None = None
     stayed = False
     try:
-        async with running_gateway(
-            server, port_is_fixed="port" in server.model_fields_set and not follows
-        ) as gateway:
+        async with running_gateway(server, port_is_fixed="port" in server.model_fields_set) as gateway:
             started = await gateway.service.start_run(
                 game,
                 settings,
@@ -183,7 +152,7 @@ async def train_game(
                     host = running_host(url, functools.partial(_host_event, display, gateway.service))
                 async with host:
                     result, stopped_by = await _watch(
-                        gateway, started.run_id, display, output, settings.run, options, follows=follows
+                        gateway, started.run_id, display, output, settings.run, options
                     )
             if result is not None:
                 stayed = not options.exit_at_end and stopped_by is None and result.export is not None
@@ -202,11 +171,6 @@ async def train_game(
         _print_result(console, result, started, server.runs_dir)
     if options.json_output:
         print_answer(train_answer(result, started.goal))
-    if follows:
-        if result.error is not None:
-            print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
-        # Cell 0 decides whether the goal is reached.
-        return exit_code(result, None, stopped_by)
     return exit_code(result, started.goal, stopped_by)
 
 
@@ -233,13 +197,8 @@ async def _watch(
     output: GuardedOutput,
     settings: RunSettings,
     options: TrainOptions,
-    *,
-    follows: bool,
 ) -> tuple[RunResult | None, int | None]:
-    """Show the run until it ends; its result, None when it was cut off, and the code of what ended it.
-
-    `follows`: cell 0, of which the end is asked as well, ends the run of all cells.
-    """
+    """Show the run until it ends; its result, None when it was cut off, and the code of what ended it."""
     service = gateway.service
     lines = GuardedOutput(sys.stdout)
     narrator = Narrator(
@@ -267,8 +226,7 @@ async def _watch(
 
     def on_interrupt() -> None:
         display.say("finishing the update, saving and exporting; Ctrl-C again exits at once")
-        if not follows:
-            stopping.append(asyncio.ensure_future(service.stop(run_id)))
+        stopping.append(asyncio.ensure_future(service.stop(run_id)))
 
     try:
         with Interrupts(on_interrupt).listening() as interrupts:

@@ -76,9 +76,7 @@ class CurriculumController:
     Same episodes in the same order, same actions: nothing depends on how they arrive in bundles.
     """
 
-    def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
-        """`leads`: False where another cell decides, whose lessons this one follows: nothing is due here."""
-        self._leads = leads
+    def __init__(self, settings: RunSettings) -> None:
         self.window = EpisodeWindow()
         """The last 100 episodes of the lesson that is played."""
         self.lessons = Lessons(settings.curriculum.lessons) if settings.curriculum.lessons else None
@@ -144,7 +142,7 @@ class CurriculumController:
 
     def count(self, first_index: int, episodes: Episodes) -> list[Action]:
         """Finished episodes, numbered from `first_index` (C6); what is due after each."""
-        if not self._leads or (self.lessons is None and not self._by_episodes):
+        if self.lessons is None and not self._by_episodes:
             # Nothing can fall due between them.
             self.window.extend(episodes)
             return []
@@ -166,23 +164,11 @@ class CurriculumController:
     def committed(self, values: Mapping[str, float], agent_steps: int) -> list[Action]:
         """Record an update committed with these metrics; returns the actions due at its steps."""
         self._keep_watched(values)
-        return self._due(self._by_steps, agent_steps) if self._leads else []
+        return self._due(self._by_steps, agent_steps)
 
     def evaluated(self, values: Mapping[str, float]) -> None:
         """An evaluation gave these metrics."""
         self._keep_watched(values)
-
-    def follow(self, state: Mapping[str, Any]) -> bool:
-        """Be in the lesson of cell 0's state, as `state` gave it there; whether it is another one."""
-        led = state.get("lesson")
-        if self.lessons is None or led is None:
-            return False
-        before = self.lessons.lesson.name
-        self.lessons.load(led)
-        if self.lessons.lesson.name == before:
-            return False
-        self.window.clear()
-        return True
 
     # --- averaging ---
 

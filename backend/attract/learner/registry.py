@@ -9,7 +9,6 @@ from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
 from attract.learner.dqn.algorithm import Dqn
 from attract.learner.exploration.rnd import WithRnd
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
 from attract.learner.sac.algorithm import Sac
@@ -21,14 +20,14 @@ from attract.settings.run import RunSettings
 from attract.settings.sac import SacSettings
 
 
-def _ppo(run: RunSettings, group: LearnerGroup) -> AlgorithmChoice:
+def _ppo(run: RunSettings) -> AlgorithmChoice:
     settings = cast("PpoSettings", run.hyperparameters)
     return AlgorithmChoice(
-        "ppo", settings.normalize_observations, lambda learnable: Ppo(learnable, settings, run.learner, group)
+        "ppo", settings.normalize_observations, lambda learnable: Ppo(learnable, settings, run.learner)
     )
 
 
-def _dqn(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
+def _dqn(run: RunSettings) -> AlgorithmChoice:
     settings = cast("DqnSettings", run.hyperparameters)
     return AlgorithmChoice(
         "dqn",
@@ -38,7 +37,7 @@ def _dqn(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
     )
 
 
-def _sac(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
+def _sac(run: RunSettings) -> AlgorithmChoice:
     settings = cast("SacSettings", run.hyperparameters)
     return AlgorithmChoice(
         "sac",
@@ -55,7 +54,7 @@ def _refills(learning_starts: int) -> str:
     )
 
 
-ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]] = {
+ALGORITHMS: Mapping[str, Callable[[RunSettings], AlgorithmChoice]] = {
     "ppo": _ppo,
     "dqn": _dqn,
     "sac": _sac,
@@ -66,17 +65,15 @@ ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]]
 def choose_algorithm(
     settings: RunSettings,
     *,
-    group: LearnerGroup = SINGLE_PROCESS,
     demonstrations: Mapping[str | None, Batch] | None = None,
 ) -> AlgorithmChoice:
     """The algorithm of a run, with what its settings wrap around it.
 
     Args:
         settings: of the run.
-        group: of learners that make each update together.
         demonstrations: beside experience, by policy id, None of a sole policy; None: there are none.
     """
-    choice = ALGORITHMS[settings.algorithm](settings, group)
+    choice = ALGORITHMS[settings.algorithm](settings)
     if settings.exploration == "rnd":
         choice = replace(choice, create=partial(_with_rnd, choice, settings.rnd))
     if demonstrations is not None:

@@ -14,7 +14,6 @@ from attract.schema.learner import (
     Export,
     Exported,
     Failed,
-    GroupEnded,
     Noted,
     Published,
     Ready,
@@ -40,10 +39,6 @@ class LearnerOwner(Protocol):
 
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or (None) no longer does."""
-        ...
-
-    def group_ended(self) -> None:
-        """Cell 0 has ended the run of all cells."""
         ...
 
     def noted(self, noted: Noted) -> None:
@@ -149,8 +144,6 @@ class LearnerSupervisor:
                         self._exporting.set_result(message)
                 case Stalled():
                     self._owner.stalled(message.reason)
-                case GroupEnded():
-                    self._owner.group_ended()
                 case Noted():
                     self._owner.noted(message)
                 case Failed():

@@ -44,7 +44,6 @@ from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import FromBrowser
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 CHECK_SECONDS = 0.7
@@ -79,7 +78,6 @@ class ActiveRun:
         checker: GameChecker,
         check: bool = False,
         keep_start: KeepStart | None = None,
-        cell: Cell | None = None,
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -98,7 +96,6 @@ class ActiveRun:
             checker: has browsers of this machine measure random play.
             check: whether it checks the game, too, as soon as that is described.
             keep_start: called once the run is sure to begin; None: it only shows what is there.
-            cell: which of several that learn as one; rank 0 decides of the run for all of them. None: alone.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -114,10 +111,8 @@ class ActiveRun:
         self._checker = checker
         self._check = check
         self._keep_start = keep_start
-        self._cell = cell
-        leads = cell is None or cell.leads
         created = str(record.directory.read_config()["created"])
-        controller = self._controller = CurriculumController(settings, leads=leads)
+        controller = self._controller = CurriculumController(settings)
         title = games.title_of(module.reference.name)
         self._progress = RunProgress(
             self.run_id, created, settings, module.reference, controller, clock(), title=title
@@ -132,7 +127,6 @@ class ActiveRun:
             module.reference,
             resumed_from=resumed_from,
             first_lease_id=first_lease_id,
-            rank=0 if cell is None else cell.rank,
         )
         core = self._core = RunCore(
             settings,
@@ -142,7 +136,6 @@ class ActiveRun:
             num_cores=usable_cores(),
             starts_untrained=initialize_from is None,
             trains=train,
-            leads=leads,
             expected=self._expected,
         )
         self.runner = EffectRunner(core, clock, lambda: hub.refused.total())
@@ -388,11 +381,9 @@ class ActiveRun:
             self._keep_start(description)
         store_path = str(store.path)
         self._learner.begin(
-            lambda: begin_message(
-                self.settings, directory, description, store_path, self._initialize_from, self._cell
-            )
+            lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)
         )
-        if self.trains and (self._cell is None or self._cell.leads):
+        if self.trains:
             # The learner is being started meanwhile, which takes longer.
             self._background.spawn(self._look_at_game())
 

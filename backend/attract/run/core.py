@@ -37,12 +37,10 @@ class RunCore:
         num_cores: int = 1,
         starts_untrained: bool = True,
         trains: bool = True,
-        leads: bool = True,
         expected: GameDescription | None = None,
     ) -> None:
         """`num_cores`: of this machine; `starts_untrained`: its first policy is random; `trains`: False for a
-        past run that is only evaluated or exported, and keeps nothing; `leads`: False for a cell that
-        leaves lessons, evaluations, the goal and the end to cell 0; `expected`: how the game of a resumed
+        past run that is only evaluated or exported, and keeps nothing; `expected`: how the game of a resumed
         run must describe itself.
         """
         self._state = CoreState(
@@ -54,7 +52,6 @@ class RunCore:
             num_cores=num_cores,
             starts_untrained=starts_untrained,
             trains=trains,
-            leads=leads,
             expected=expected,
         )
 
@@ -240,7 +237,6 @@ HANDLERS: Final[dict[type[Any], Handler]] = {
     inputs.LetIn: _let_in,
     EvaluationRequest: _evaluate,
     inputs.EndEvaluation: _end_evaluation,
-    inputs.GroupEnded: ending.group_ended,
     inputs.Stop: ending.stop,
     inputs.Abort: ending.abort,
     inputs.Fail: ending.fail,

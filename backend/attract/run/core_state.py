@@ -49,7 +49,6 @@ class CoreState:
         num_cores: int,
         starts_untrained: bool,
         trains: bool,
-        leads: bool = True,
         expected: GameDescription | None = None,
     ) -> None:
         self.settings = settings
@@ -64,8 +63,6 @@ class CoreState:
         self.num_cores = num_cores
         self.starts_untrained = starts_untrained
         self.trains = trains
-        self.leads = leads
-        """Whether it decides of the run; else cell 0 does."""
         self.has_policy = False
         """There is a policy, and a learner that has it."""
         self.has_lost_policy = False

@@ -5,13 +5,6 @@ from attract.run.core_state import CoreState
 from attract.run.life import Event, Phase
 
 
-def group_ended(state: CoreState, event: inputs.GroupEnded, now: float) -> None:
-    """Cell 0 has ended the run of all cells: this one ends too, without training what it had collected."""
-    if not state.life.is_ending:
-        state.updates.drop_untrained()
-        state.end("finished", now)
-
-
 def stop(state: CoreState, event: inputs.Stop, now: float) -> None:
     """Finish the update under way, save, export, end."""
     state.end("stopped", now)

@@ -55,11 +55,6 @@ class LearnerFailed(Event):
 
 
 @dataclass(frozen=True)
-class GroupEnded(Event):
-    """The learner: cell 0 has ended the run of all cells. This one ends too, whatever it had collected."""
-
-
-@dataclass(frozen=True)
 class RowCommitted(Event):
     """The outputs: the row of `CommitRow` is on disk; its version may be announced (D1)."""
 

@@ -71,10 +71,6 @@ class LearnerMessages:
         """A version waits for the disk, or no longer does."""
         self._record.disk.report("the learner", reason)
 
-    def group_ended(self) -> None:
-        """Cell 0 has ended the run of all cells."""
-        self._runner.do(inputs.GroupEnded())
-
     def noted(self, noted: Noted) -> None:
         """The learner has something to tell."""
         self._notifications.note(Note(noted.kind, noted.text))

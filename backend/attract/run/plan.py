@@ -10,7 +10,6 @@ from attract.schema.game import GameDescription, GameReference
 from attract.schema.inference import BeginInference
 from attract.schema.learner import Begin
 from attract.schema.philox import derive_seed
-from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 
@@ -21,15 +20,13 @@ def collection_config(
     *,
     resumed_from: str = "",
     first_lease_id: int = 1,
-    rank: int = 0,
 ) -> CollectionConfig:
     """The collection core's part of the settings; the run seed keys all streams of training (C5).
 
     `resumed_from`: of the run directory, for a run that goes on. Slots and episodes are counted from 0 in
     every process: it enters the seed, so that no game learned from is played again (D2).
-    `rank`: this cell's among those that learn as one; each plays games of its own.
     """
-    stream = "/".join(["run", *filter(None, [f"cell-{rank}" if rank else "", resumed_from])])
+    stream = "/".join(["run", *filter(None, [resumed_from])])
     config = CollectionConfig(
         run_id=run_id,
         game=game,
@@ -66,7 +63,6 @@ def begin_message(
     description: GameDescription,
     store_path: str,
     initialize_from: str | None,
-    cell: Cell | None = None,
 ) -> Begin:
     """The learner's first message, for a fresh start or, where there is a checkpoint, to go on from it."""
     return Begin(
@@ -78,7 +74,6 @@ def begin_message(
         # A learner that died before its first checkpoint leaves nothing to go on from.
         resume=bool(directory.versions()),
         initialize_from=initialize_from,
-        cell=None if cell is None else cell.model_dump(mode="json"),
     )
 
 

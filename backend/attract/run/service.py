@@ -44,7 +44,7 @@ from attract.schema.api import (
 from attract.schema.base import WireModel
 from attract.schema.devices import device_of
 from attract.settings.given import Layer, LayeredSettings, join_layers
-from attract.settings.run import RunSettings, ServerSettings, check_for_cells
+from attract.settings.run import RunSettings, ServerSettings
 
 log = logging.getLogger(__name__)
 
@@ -166,8 +166,6 @@ class RunService:
             check_resumed(past, settings)
             game = game or str(past.read_config()["game"])
         chosen = settings.run
-        if self._settings.cell is not None:
-            check_for_cells(chosen)
         check_demonstrations(settings)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
@@ -399,7 +397,6 @@ class RunService:
             listener=self._notify,
             resume=resume,
             initialize_from=initialize_from,
-            cell=self._settings.cell if train else None,
             checker=self.membership.checker,
             check=check,
             keep_start=keep_start,

@@ -40,8 +40,6 @@ class Updates:
         train = None if outcome.batch_id is None else self._in_flight.get(outcome.batch_id)
         if train is None or train.batch_id in self._trained:
             return None
-        if outcome.group is not None:
-            return outcome.group.counters
         if not outcome.rejected:
             return train.counters
         if self._trained:
@@ -62,10 +60,6 @@ class Updates:
         """It was undone (rule P8); the message that began it."""
         self.num_dropped += 1
         return self._in_flight.pop(batch_id, None)
-
-    def drop_untrained(self) -> None:
-        """Those that are not done never will be."""
-        self._in_flight = {key: train for key, train in self._in_flight.items() if key in self._trained}
 
     def forget(self) -> None:
         """What was in the learner's hands is lost."""

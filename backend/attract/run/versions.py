@@ -156,11 +156,7 @@ def count(state: CoreState, outcome: Trained | Published, now: float) -> bool:
         return False
     values = state.progress.metrics(outcome.metrics, counters, state.fleet(now), now)
     state.updates.trained(outcome.batch_id, counters, values)
-    if not state.leads:
-        if outcome.group is not None and state.controller.follow(outcome.group.curriculum):
-            callbacks.set_lesson(state, now)
-            state.changed()
-    elif not state.life.is_ending:
+    if not state.life.is_ending:
         judge(state, counters, values, now)
     return True
 

@@ -20,15 +20,6 @@ class Counters(WireModel):
     updates: Count = 0
 
 
-class GroupState(WireModel):
-    """Common state of the cells of a distributed run."""
-
-    counters: Counters
-    """Rule T4's, of all of them."""
-    curriculum: dict[str, Any] = {}
-    """The value of cell 0."""
-
-
 # --- gateway to learner -----------------------------------------------------------------------------------
 
 
@@ -46,8 +37,6 @@ class Begin(WireModel):
     """Resume from the newest valid checkpoint of `run_dir`."""
     initialize_from: Text | None = None
     """Checkpoint folder of another run whose weights and normaliser start this one."""
-    cell: dict[str, Any] | None = None
-    """`Cell` as a mapping: which of several this is that make updates together; None: it learns alone."""
 
 
 class Warmup(WireModel):
@@ -134,8 +123,6 @@ class Trained(WireModel):
     """As in `published`, but for what is known only then."""
     valid_steps: Count = 0
     rejected: list["RejectedRow"] = []
-    group: GroupState | None = None
-    """After this update; None: it learns alone."""
 
 
 class Published(WireModel):
@@ -157,8 +144,6 @@ class Published(WireModel):
     """
     valid_steps: Count = 0
     rejected: list["RejectedRow"] = []
-    group: GroupState | None = None
-    """As in `trained`."""
 
 
 class RejectedRow(WireModel):
@@ -195,12 +180,6 @@ class Stalled(WireModel):
     reason: Text | None
 
 
-class GroupEnded(WireModel):
-    """Cell 0 has ended the run of all cells, in good order; nothing more is learned."""
-
-    type: Literal["group_ended"] = "group_ended"
-
-
 class Noted(WireModel):
     """A note for the user; the gateway does not act on it."""
 
@@ -221,7 +200,7 @@ class Failed(WireModel):
 
 ToLearner = Annotated[Begin | Warmup | Train | Awaited | Export | Shutdown, Field(discriminator="type")]
 FromLearner = Annotated[
-    Ready | Trained | Published | Dropped | Exported | Stalled | GroupEnded | Noted | Failed,
+    Ready | Trained | Published | Dropped | Exported | Stalled | Noted | Failed,
     Field(discriminator="type"),
 ]
 TO_LEARNER: TypeAdapter[ToLearner] = TypeAdapter(ToLearner)

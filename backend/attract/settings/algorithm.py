@@ -45,7 +45,7 @@ class AlgorithmSettings(Protocol):
     """Settings that depend on the game where they are empty."""
     refuses: ClassVar[Mapping[str, str]]
     """What cannot be combined with the algorithm, and why, with what works instead: paths of settings of the
-    run that are off by default, `cells`, and kinds of actions."""
+    run that are off by default, and kinds of actions."""
     kept: ClassVar[tuple[str, ...]]
     """Settings that decide what a checkpoint holds: a resumed run keeps them."""
     studied_copies: ClassVar[tuple[int, ...]]
@@ -78,11 +78,6 @@ class AlgorithmSettings(Protocol):
     @property
     def scheduled_rates(self) -> list[str]:
         """Names of the rates that change over the run."""
-        ...
-
-    @property
-    def refused_in_cells(self) -> list[str]:
-        """Names of the settings in use that learners which update together cannot follow."""
         ...
 
     @property

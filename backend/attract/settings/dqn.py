@@ -34,7 +34,6 @@ REFUSES: Final[Mapping[str, str]] = {
     "exploration": "dqn explores by itself and its buffer keeps rewards as they were; 'none' works",
     "cloning.demonstrations": "dqn has no probabilities to fit to demonstrations; algorithm 'ppo' has",
     "federated": "the replay buffer of dqn is not averaged; algorithm 'ppo' averages",
-    "cells": "dqn trains in one cell; remove RANK and WORLD_SIZE, or train by algorithm 'ppo'",
     "box": "dqn chooses among finitely many actions; a box of real numbers needs algorithm 'sac' or 'ppo'",
 }
 

@@ -84,11 +84,6 @@ class OffPolicySettings(Settings):
         return ["learning_rate"] if falls else []
 
     @property
-    def refused_in_cells(self) -> list[str]:
-        """See `AlgorithmSettings`; the algorithm itself is in `refuses`."""
-        return []
-
-    @property
     def search_space(self) -> dict[str, Any]:
         """See `AlgorithmSettings`."""
         rate, size = self.learning_rate, self.batch_size

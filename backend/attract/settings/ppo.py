@@ -227,11 +227,6 @@ class PpoSettings(Settings):
         ]
 
     @property
-    def refused_in_cells(self) -> list[str]:
-        """See `AlgorithmSettings`."""
-        return ["prio_alpha"] if self.prio_alpha > 0 else []
-
-    @property
     def search_space(self) -> dict[str, Any]:
         """See `AlgorithmSettings`."""
         rate, entropy = self.learning_rate, self.entropy_coef

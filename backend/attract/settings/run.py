@@ -10,11 +10,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from attract.errors import ConfigurationError
 from attract.schema.devices import DeviceName
 from attract.settings.algorithm import AlgorithmSettings, RunContext
 from attract.settings.base import LearnerName, LogFormat, LogLevel, Positive, Settings, split_names, variable
-from attract.settings.cells import Cell
 from attract.settings.cloning import CloningSettings
 from attract.settings.collection import CollectionSettings
 from attract.settings.curriculum import (
@@ -308,8 +306,6 @@ class ServerSettings(Settings):
 
     webhook: str | None = Field(default=None, repr=False)
     """URL (http or https) that gets a JSON object by POST when a run is solved, does not learn, or ends."""
-    cell: Annotated[Cell | None, INTERNAL] = None
-    """Rank in a distributed run, from a launcher's variables. None: a single trainer."""
 
     @model_validator(mode="after")
     def _are_there(self) -> Self:
@@ -429,24 +425,3 @@ def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
             else:
                 merged[key] = value
     return merged
-
-
-def check_for_cells(settings: RunSettings) -> None:
-    """Refuse settings that several cells do not support. Raises: ConfigurationError: names the setting."""
-    reason = settings.algorithm_settings.refuses.get("cells")
-    if reason is not None:
-        raise ConfigurationError(reason, setting="algorithm")
-    refused = {
-        **{f"{settings.algorithm}.{name}": True for name in settings.algorithm_settings.refused_in_cells},
-        "collection.seats": len(set(settings.collection.seats)) > 1,
-        "exploration": settings.exploration != "none",
-        "cloning.demonstrations": settings.cloning.demonstrations is not None,
-        "federated": settings.federated is not None,
-    }
-    for name, is_given in refused.items():
-        if is_given:
-            raise ConfigurationError(
-                "distributed training with several cells does not support it",
-                setting=name,
-                fix="remove it, or train in one cell (without RANK and WORLD_SIZE)",
-            )

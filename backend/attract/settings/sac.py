@@ -26,7 +26,6 @@ REFUSES: Final[Mapping[str, str]] = {
     "exploration": "sac explores by itself and its buffer keeps rewards as they were; 'none' works",
     "cloning.demonstrations": "sac does not fit demonstrations; algorithm 'ppo' does",
     "federated": "the replay buffer of sac is not averaged; algorithm 'ppo' averages",
-    "cells": "sac trains in one cell; remove RANK and WORLD_SIZE, or train by algorithm 'ppo'",
     "discrete": _CHOICES,
     "multi_discrete": _CHOICES,
     "multi_binary": _CHOICES,

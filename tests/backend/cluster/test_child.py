@@ -45,9 +45,9 @@ from attract.cluster.member import Member
 from attract.cluster.plan import ChildOrder
 
 class Plan:
-    folder, port, first_port, cells = "/", None, 0, 1
+    folder, port, first_port = "/", None, 0
 
-    def cell(self, *_arguments, **_options):
+    def trainer(self, *_arguments, **_options):
         return ChildOrder({tuple(WAITING["words"])!r}, {{}}, {WAITING["stdin"]!r})
 
 class Lines:
@@ -55,7 +55,7 @@ class Lines:
         if "away" in line[1]:
             print(member._process.pid, flush=True)
 
-member = Member(Plan(), "cell 0", 0, lambda: ("127.0.0.1", False))
+member = Member(Plan(), "trainer", lambda: ("127.0.0.1", False))
 asyncio.run(member.run(None, Lines()))
 """
     actor = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

@@ -16,7 +16,7 @@ from attract.cluster import member as member_module
 from attract.cluster import training as training_module
 from attract.cluster.engine import LOOPBACK
 from attract.cluster.member import LOST, MAX_REFUSALS, MAX_RESTARTS, Line, Member
-from attract.cluster.plan import ChildOrder, ClusterPlan
+from attract.cluster.plan import ChildOrder, ClusterPlan, Place
 from attract.cluster.training import Training
 from attract.errors import ClusterError
 from waiting import WAIT_SECONDS, until
@@ -24,7 +24,6 @@ from waiting import WAIT_SECONDS, until
 OBEDIENT = """
 import json, os, signal, sys
 order = json.loads(sys.stdin.readline())
-order["master"] = os.environ.get("MASTER_ADDR")
 print(json.dumps(order), flush=True)
 signal.signal(signal.SIGINT, lambda *_: (print("interrupted", flush=True), os._exit(130)))
 for line in sys.stdin:
@@ -42,14 +41,13 @@ PLAN = ClusterPlan(
     runs_dir="/runs",
     folder="/",
     environment={},
-    cells=2,
     hosts=2,
     workers=1,
     has_browsers=False,
     gpus=0,
     token="the-token-of-the-fleet",
 )
-ALONE = replace(PLAN, cells=1, hosts=0)
+ALONE = replace(PLAN, hosts=0)
 
 
 @pytest.fixture(autouse=True)
@@ -141,8 +139,8 @@ class Cluster:
         return {"bundles": bundles}
 
     def start(self, kind: type, plan: ClusterPlan, name: str, *arguments: Any, **options: Any) -> Actor:
-        role, _, number = name.partition(" ")
-        address = f"10.0.{0 if role == 'cell' else 1}.{number}"
+        number = name.partition(" ")[2]
+        address = f"10.0.1.{number}" if number else "10.0.0.0"
         self.asked.append(options)
         self.actors[name] = Actor(kind, (plan, name, *arguments), address, has_room=self._has_room)
         return self.actors[name]
@@ -161,7 +159,7 @@ class Running:
 
     def _write(self, line: Line) -> None:
         stream, text = line
-        name, _, words = text.rpartition(": {") if stream == "cluster" else ("cell 0", "", text[1:])
+        name, _, words = text.rpartition(": {") if stream == "cluster" else ("trainer", "", text[1:])
         if text.endswith("}"):
             self.cluster.actors[name].orders.append(json.loads("{" + words))
         elif stream == "cluster":
@@ -182,7 +180,7 @@ class Running:
         return actors[name].orders[-1]
 
     async def all_started(self) -> None:
-        await until(lambda: len(self.cluster.asked) == self.plan.cells + self.plan.hosts, WAIT_SECONDS)
+        await until(lambda: len(self.cluster.asked) == 1 + self.plan.hosts, WAIT_SECONDS)
         for name in self.cluster.actors:
             await self.started(name)
 
@@ -190,56 +188,50 @@ class Running:
         return self.cluster.actors[name]
 
 
-async def test_cell_0_is_heard_and_its_exit_code_is_that_of_all():
+async def test_the_trainer_is_heard_and_its_exit_code_is_that_of_all():
     running = Running()
     await running.all_started()
-    running["cell 0"].does("say update 1")
-    running["cell 1"].does("say of the other")
+    running["trainer"].does("say update 1")
     running["host 1"].does("say joined")
-    await until(lambda: len(running.said) == 6 and bool(running.written), WAIT_SECONDS)
-    running["cell 0"].does("exit 3")
+    await until(lambda: len(running.said) == 4 and bool(running.written), WAIT_SECONDS)
+    running["trainer"].does("exit 3")
     assert await running.code() == 3
     assert running.written == [("stderr", "update 1")]
-    assert {"cell 1: of the other", "host 1: joined", "host 1 is on 10.0.1.1, for cell 1"} <= set(
-        running.said
-    )
+    assert {"host 1: joined", "host 1 is on 10.0.1.1"} <= set(running.said)
     assert all(actor.is_stopped for actor in running.cluster.actors.values())
-    ports = [(await running[f"cell {rank}"].call("place")).port for rank in (0, 1)]
-    assert [running[f"host {number}"].orders[0]["stdin"].partition("/join")[0] for number in (0, 1)] == [
-        f"http://10.0.0.{rank}:{port}" for rank, port in enumerate(ports)
-    ]
-    assert running["cell 1"].orders[0]["master"] == "10.0.0.0"
+    port = (await running["trainer"].call("place")).port
+    for number in (0, 1):
+        link = running[f"host {number}"].orders[0]["stdin"]
+        assert link.startswith(f"http://10.0.0.0:{port}/join")
     assert running.cluster.asked == [
-        *[{"bundles": PLAN.bundles()}] * 2,
+        {"bundles": PLAN.bundles()},
         *[{"scheduling_strategy": "SPREAD", "num_cpus": 1}] * 2,
     ]
 
 
-async def test_a_cell_that_is_killed_goes_on_at_its_address_and_not_for_ever():
+async def test_a_trainer_that_is_killed_goes_on_at_its_address_and_not_for_ever():
     running = Running(ALONE)
-    assert "--resume-auto" not in (await running.started("cell 0"))["words"]
-    place = await running["cell 0"].call("place")
+    assert "--resume-auto" not in (await running.started("trainer"))["words"]
+    place = await running["trainer"].call("place")
     for count in range(MAX_RESTARTS):
-        running["cell 0"].kill()
-        assert "--resume-auto" in (await running.started("cell 0", count + 2))["words"]
-    assert await running["cell 0"].call("place") == place
-    assert "cell 0 was killed by SIGKILL; it goes on" in running.said
-    running["cell 0"].kill()
-    with pytest.raises(ClusterError, match="cell 0 was killed by SIGKILL, 4 times"):
+        running["trainer"].kill()
+        assert "--resume-auto" in (await running.started("trainer", count + 2))["words"]
+    assert await running["trainer"].call("place") == place
+    assert "trainer was killed by SIGKILL; it goes on" in running.said
+    running["trainer"].kill()
+    with pytest.raises(ClusterError, match="trainer was killed by SIGKILL, 4 times"):
         await running.code()
 
 
-async def test_where_cell_0_moves_the_others_and_its_hosts_follow_it():
+async def test_where_the_trainer_moves_its_hosts_follow_it():
     running = Running()
     await running.all_started()
-    await running["cell 0"].lose("10.0.0.9")
-    assert "--resume-auto" in (await running.started("cell 0", 2))["words"]
-    assert (await running.started("cell 1", 2))["master"] == "10.0.0.9"
-    assert (await running.started("host 0", 2))["stdin"].startswith("http://10.0.0.9:")
-    # The host of cell 1 stays: that one is where it was.
-    assert len(running["host 1"].orders) == 1 and len(running["cell 1"].orders) == 2
-    assert {LOST, "cell 0 is on 10.0.0.9"} <= set(running.said)
-    running["cell 0"].does("exit 0")
+    await running["trainer"].lose("10.0.0.9")
+    assert "--resume-auto" in (await running.started("trainer", 2))["words"]
+    for name in ("host 0", "host 1"):
+        assert (await running.started(name, 2))["stdin"].startswith("http://10.0.0.9:")
+    assert {LOST, "trainer is on 10.0.0.9"} <= set(running.said)
+    running["trainer"].does("exit 0")
     assert await running.code() == 0
 
 
@@ -248,18 +240,18 @@ async def test_a_host_that_is_lost_joins_anew_from_where_it_is_placed():
     await running.all_started()
     await running["host 0"].lose("10.0.1.9")
     assert (await running.started("host 0", 2))["stdin"] == running["host 0"].orders[0]["stdin"]
-    assert "host 0 is on 10.0.1.9, for cell 0" in running.said
-    running["cell 0"].does("exit 0")
+    assert "host 0 is on 10.0.1.9" in running.said
+    running["trainer"].does("exit 0")
     assert await running.code() == 0
 
 
 async def test_a_call_that_is_repeated_starts_nothing_twice():
     running = Running(ALONE)
-    await running.started("cell 0")
-    again = asyncio.create_task(running["cell 0"].call("run", None, None))
-    running["cell 0"].does("exit 3")
+    await running.started("trainer")
+    again = asyncio.create_task(running["trainer"].call("run", None, None))
+    running["trainer"].does("exit 3")
     assert (await again, await running.code()) == (3, 3)
-    assert len(running["cell 0"].orders) == 1
+    assert len(running["trainer"].orders) == 1
 
 
 async def test_a_host_that_is_never_let_in_ends_all():
@@ -271,23 +263,12 @@ async def test_a_host_that_is_never_let_in_ends_all():
     running["host 1"].does("exit 2")
     with pytest.raises(ClusterError, match="host 1 ended with exit code 2, 6 times"):
         await running.code()
-    assert running["cell 0"].is_stopped and running["cell 1"].is_stopped
+    assert running["trainer"].is_stopped
 
 
-async def test_a_cell_that_fails_by_itself_ends_all_and_is_named():
+async def test_an_end_that_is_asked_for_is_the_trainer_s_to_make():
     running = Running()
     await running.all_started()
-    running["cell 1"].does("exit 1")
-    with pytest.raises(ClusterError, match="cell 1 ended with exit code 1"):
-        await running.code()
-
-
-async def test_an_end_that_is_asked_for_is_cell_0_s_to_make():
-    running = Running()
-    await running.all_started()
-    # Another cell may notice first.
-    running.training._ending = 130
-    running["cell 1"].does("exit 1")
     await running.training.end(130)
     assert await running.code() == 130
     assert running.written == [("stdout", "interrupted")]
@@ -295,9 +276,9 @@ async def test_an_end_that_is_asked_for_is_cell_0_s_to_make():
 
 async def test_an_end_that_was_asked_for_is_one_where_the_node_is_lost_before_it():
     running = Running(ALONE)
-    await running.started("cell 0")
+    await running.started("trainer")
     running.training._ending = 143
-    await running["cell 0"].lose("10.0.0.9")
+    await running["trainer"].lose("10.0.0.9")
     assert await running.code() == 143
 
 
@@ -305,17 +286,17 @@ async def test_what_waits_for_a_node_says_so_and_ends_when_it_is_asked_to():
     running = Running(ALONE, has_room=False)
     await until(lambda: bool(running.said), WAIT_SECONDS)
     assert running.said == [
-        "cell 0 waits for a node with enough free resources: `ray status` shows the requests"
+        "trainer waits for a node with enough free resources: `ray status` shows the requests"
     ]
     await running.training.end(143)
     assert await running.code() == 143
 
 
-class Cell(Member):
+class OneMember(Member):
     """A member that runs one given order."""
 
     def __init__(self, order: ChildOrder, lines: Lines) -> None:
-        super().__init__(OneOrder(order), "cell 0", 0, lambda: (LOOPBACK, False))
+        super().__init__(OneOrder(order), "trainer", lambda: (LOOPBACK, False))
         self._all_lines = lines
 
     async def run(self) -> int | str:
@@ -325,12 +306,12 @@ class Cell(Member):
 class OneOrder:
     """A plan of one order."""
 
-    folder, port, first_port, cells = "/", None, 0, 1
+    folder, port, first_port = "/", None, 0
 
     def __init__(self, order: ChildOrder) -> None:
         self._order = order
 
-    def cell(self, *_arguments: Any, **_options: Any) -> ChildOrder:
+    def trainer(self, *_arguments: Any, **_options: Any) -> ChildOrder:
         return self._order
 
 
@@ -341,7 +322,7 @@ def attract(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Member, Line
 
     def run(*words: str, stdin: str = "") -> tuple[Member, Lines]:
         lines = Lines()
-        return Cell(ChildOrder(words, {}, stdin), lines), lines
+        return OneMember(ChildOrder(words, {}, stdin), lines), lines
 
     return run
 
@@ -380,7 +361,7 @@ async def test_a_command_hears_ctrl_c_though_its_actor_does_not(
 async def test_what_takes_too_long_to_end_is_ended(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(member_module, "END_SECONDS", 0.1)
     lines = Lines()
-    member = Cell(ChildOrder((), {}), lines)
+    member = OneMember(ChildOrder((), {}), lines)
     running = asyncio.create_task(member.run())
     await lines.get()
     await lines.get()
@@ -393,16 +374,14 @@ async def test_what_takes_too_long_to_end_is_ended(monkeypatch: pytest.MonkeyPat
         await running
 
 
-async def test_ports_are_those_that_were_had_where_they_are_free():
-    member = Cell(ChildOrder((), {}), Lines())
+async def test_a_port_is_the_one_that_was_had_where_it_is_free():
+    member = OneMember(ChildOrder((), {}), Lines())
     place = await member.place()
-    assert place.address == LOOPBACK and place.port != place.master_port
-    assert member._free_place([place.port, place.master_port]) == place
+    assert place.address == LOOPBACK and member._free_place(place.port) == place
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
         busy = taken.getsockname()[1]
-        moved = member._free_place([busy, place.master_port])
-        assert busy not in (moved.port, moved.master_port)
-    asked = Member(replace(PLAN, port=9000), "cell 0", 0, lambda: ("10.0.0.7", False))
-    assert ((await asked.place()).address, (await asked.place()).port) == ("10.0.0.7", 9000)
+        assert member._free_place(busy).port != busy
+    asked = Member(replace(PLAN, port=9000), "trainer", lambda: ("10.0.0.7", False))
+    assert await asked.place() == Place("10.0.0.7", 9000)

@@ -6,7 +6,7 @@ import pytest
 from attract.collection import effects, inputs
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
-from attract.schema.learner import Counters, GroupState, RejectedRow, Trained
+from attract.schema.learner import Counters, RejectedRow
 from attract.schema.messages import LeaseVoid, Seed
 from driven_core import DrivenCore, published, ready_learner, small_config
 
@@ -259,19 +259,3 @@ def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> N
     driven.publish()
     assert driven.core.policy_version == 1
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}
-
-
-def test_T4_a_cell_goes_on_from_what_all_cells_have_come_to() -> None:
-    learner = LearnerState()
-    learner.ready(ready_learner(5, agent_steps=70, collected_steps=80, episodes=3, updates=5))
-    # This cell collected 10 of its own, of which the batch's 8 will be trained.
-    learner.counters.collected_steps += 10
-    train = learner.begin(batch(5))
-    # Meanwhile it collects 4 more, and another cell's update brought 9 steps and 2 episodes.
-    learner.counters.collected_steps += 4
-    learner.counters.episodes += 1
-    of_all = Counters(agent_steps=70 + 8 + 9, collected_steps=80 + 10 + 9, episodes=5, updates=6)
-    outcome = Trained(batch_id=4, policy_version=6, metrics={}, group=GroupState(counters=of_all))
-    learner.commit(batch(5), outcome)
-    assert train.counters.collected_steps == 90
-    assert learner.counters.snapshot() == of_all.model_copy(update={"collected_steps": 103, "episodes": 6})

@@ -14,7 +14,7 @@ from attract.commands.train import TrainOptions
 from attract.errors import ConfigurationError
 from attract.settings.run import ServerSettings
 
-OPTIONS = ClusterOptions(cells=2, hosts=4)
+OPTIONS = ClusterOptions(hosts=4)
 TRAIN = TrainOptions()
 
 
@@ -46,8 +46,8 @@ def test_tokens_and_a_port_that_were_chosen_are_kept(tmp_path: Path):
     assert plan(port=0).port is None
 
 
-def test_browsers_are_the_cells_own_or_the_hosts():
-    alone = ClusterOptions(cells=2)
+def test_browsers_are_the_trainer_s_own_or_the_hosts():
+    alone = ClusterOptions()
     assert plan(options=alone).has_browsers
     assert not plan(replace(TRAIN, headless=False), alone).has_browsers
 
@@ -55,15 +55,14 @@ def test_browsers_are_the_cells_own_or_the_hosts():
 @pytest.mark.parametrize(
     ("words", "hosts", "server", "said"),
     [
-        (("--headless",), 4, {}, "--headless: with --hosts, cells have no browsers"),
-        ((), 1, {}, "--hosts: 1 for 2 cells"),
-        ((), 4, {"behind_proxy": "10.0.0.1"}, "--hosts: hosts of a cluster join their cells directly"),
+        (("--headless",), 4, {}, "--headless: with --hosts, the trainer has no browsers"),
+        ((), 4, {"behind_proxy": "10.0.0.1"}, "--hosts: hosts of a cluster join the trainer directly"),
         ((), 4, {"worker_token": "short"}, "characters"),
     ],
 )
 def test_what_cannot_be_is_refused(words: tuple[str, ...], hosts: int, server: dict[str, object], said: str):
     with pytest.raises(ConfigurationError, match=said):
-        plan(TRAIN, ClusterOptions(cells=2, hosts=hosts), words, **server)
+        plan(TRAIN, ClusterOptions(hosts=hosts), words, **server)
 
 
 @pytest.fixture
@@ -79,11 +78,11 @@ def test_flags_of_train_are_passed_on_as_they_are(
 ) -> None:
     words = ("--until-return", "475", "--workers", "3", "--run-id", "r", "--resume=auto", "--no-headless")
     words += ("--runs-dir", str(tmp_path), "--port", "8123", "--ppo.gamma", "0.9")
-    assert attract("cluster", "cartpole", *words, "--cells", "2", "--address", "10.0.0.1:6379") == 3
+    assert attract("cluster", "cartpole", *words, "--hosts", "2", "--address", "10.0.0.1:6379") == 3
     ((plan, address),) = placed
     passed = tuple("--resume-auto" if word == "--resume=auto" else word for word in words)
     assert (plan.game, plan.words, plan.workers, plan.run_id) == ("cartpole", passed, 3, "r")
-    assert (plan.has_browsers, plan.cells, plan.runs_dir, plan.port) == (False, 2, str(tmp_path), 8123)
+    assert (plan.has_browsers, plan.hosts, plan.runs_dir, plan.port) == (False, 2, str(tmp_path), 8123)
     assert address == "10.0.0.1:6379"
 
 
@@ -95,7 +94,7 @@ def test_workers_of_each_host_are_those_that_the_game_or_a_variable_says(
     monkeypatch.setenv("ATTRACT_COLLECTION_NUM_WORKERS", "5")
     attract("cluster", "cartpole", "--hosts", "2")
     ((plan, address),) = placed
-    assert (plan.workers, plan.hosts, plan.cells, address) == (5, 2, 1, "auto")
+    assert (plan.workers, plan.hosts, address) == (5, 2, "auto")
 
 
 @pytest.mark.parametrize(
@@ -105,8 +104,7 @@ def test_workers_of_each_host_are_those_that_the_game_or_a_variable_says(
         (("cartpole", "--ppo.gamma", "7"), "--ppo.gamma"),
         (("cartpole", "--ppo.gama", "0.9"), "--ppo.gama"),
         (("cartpole", "--workers", "some"), "--workers"),
-        (("cartpole", "--cells", "0"), "--cells"),
-        (("cartpole", "--resume-auto", "--hosts", "1", "--cells", "2"), "some cells would have no workers"),
+        (("cartpole", "--gpus", "-1"), "--gpus"),
         (("cartpole", "--address", "127.0.0.1:1"), "no Ray cluster answers at 127.0.0.1:1"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from attract.commands.json_output import MAX_ERROR_LENGTH, answer_to, is_wanted, json_text
-from attract.commands.output import GuardedOutput, Unread, is_watched
+from attract.commands.output import GuardedOutput, is_watched
 from attract.errors import ConfigurationError, FederationError, GameError, LearnerError, QueryError
 from attract.schema.answers import HealthAnswer, ImitateAnswer
 from attract_command import AttractCommand
@@ -65,11 +65,6 @@ def test_a_command_whose_answer_nobody_reads_ends_without_a_traceback(words: str
     errors = command.stderr.read().decode()
     command.stderr.close()
     assert (command.wait(60), errors) == (141, "")
-
-
-def test_what_nobody_reads_is_not_kept() -> None:
-    stream = Unread()
-    assert stream.write("words") == 5 and stream.getvalue() == ""
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,17 @@ from rich.console import Console
 from typing_extensions import override
 
 from attract.commands.narrator import Narrator
-from attract.commands.train import TrainOptions
 from attract.commands.train_display import Display, create_display
 from attract.commands.training import (
     _print_result,  # pyright: ignore[reportPrivateUsage]
     exit_code,
-    of_cell,
     train_answer,
 )
 from attract.diagnosis.verdict import Measured, judge
-from attract.errors import ConfigurationError
 from attract.run.progress import RunResult
-from attract.runs.directory import RunDirectory
 from attract.schema.api import BeginningView, EvaluationView, GameReport, RunState, RunView
 from attract.schema.game import GameReference
-from attract.settings.cells import Cell
-from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.run import RunSettings
 from run_views import run_view
 from socket_fleet import DESCRIPTION
 
@@ -201,26 +196,6 @@ def test_whether_the_goal_is_reached_is_null_without_a_goal() -> None:
     assert train_answer(reached, 9.0).goal_reached is True
     assert train_answer(_result("finished"), 9.0).goal_reached is False
     assert train_answer(_result("finished"), None).goal_reached is None
-
-
-def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own(tmp_path: Path) -> None:
-    def cell(rank: int) -> ServerSettings:
-        of = Cell(rank=rank, size=2, address="127.0.0.1", port=29500)
-        return ServerSettings(runs_dir=tmp_path, cell=of)
-
-    order = TrainOptions(run_id="mine", resume=True, json_output=True, json_lines=True)
-    assert of_cell(order, ServerSettings(runs_dir=tmp_path)) == order == of_cell(order, cell(0))
-    other = of_cell(order, cell(1))
-    # It has no run to go on with, and learns from cell 0 how far the run is.
-    assert (other.run_id, other.resume) == ("mine.cell-1", False)
-    assert not (other.json_output or other.json_lines or other.check)
-    directory = RunDirectory.create(tmp_path, "mine.cell-1")
-    (directory.checkpoints / "1").mkdir(parents=True)
-    directory.close()
-    assert of_cell(order, cell(1)).resume
-    for missing in (None, "latest"):
-        with pytest.raises(ConfigurationError, match="all cells must use the same run"):
-            of_cell(dataclasses.replace(order, run_id=missing), cell(0))
 
 
 def test_a_run_that_failed_before_its_first_update_says_why_alone() -> None:

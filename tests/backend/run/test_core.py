@@ -1,4 +1,4 @@
-"""The run core has a handler for each input; its pause by hand, and its end with cell 0."""
+"""The run core has a handler for each input; and its pause by hand."""
 
 from typing import get_args
 
@@ -23,13 +23,3 @@ def test_a_pause_by_hand_outlives_a_full_disk_and_ends_by_hand() -> None:
     assert core.progress.life.reasons == {PauseReason.USER}
     core.handle(inputs.Resume(), 4.0)
     assert core.progress.life.reasons == set()
-
-
-def test_a_cell_ends_with_cell_0_whatever_it_has_under_way() -> None:
-    simulation = RunSimulation(small_config())
-    core = simulation.run_core
-    core.handle(inputs.GroupEnded(), 1.0)
-    assert core.progress.life.is_ending
-    # Heard once more, it is the same.
-    core.handle(inputs.GroupEnded(), 2.0)
-    assert core.progress.life.error is None

@@ -125,11 +125,3 @@ def test_S5_minibatches_are_cut_from_the_smallest_policys_share(tmp_path: Path) 
         refuse(seats=["a", "b", "b"])
     assert refused.value.fix == "the largest that works is 16"
     directory.close()
-
-
-def test_C5_each_cell_plays_games_of_its_own():
-    seeds = [
-        collection_config(settings(), "r", GAME, rank=rank, resumed_from=it).stream_seed
-        for rank, it in ((0, ""), (1, ""), (1, "2.0"))
-    ]
-    assert seeds == [derive_seed(7, name) for name in ("run", "run/cell-1", "run/cell-1/2.0")]

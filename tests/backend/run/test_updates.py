@@ -1,5 +1,5 @@
 from attract.run.updates import Updates
-from attract.schema.learner import Counters, GroupState, RejectedRow, Train, Trained
+from attract.schema.learner import Counters, RejectedRow, Train, Trained
 
 
 def train(batch_id: int, agent_steps: int) -> Train:
@@ -46,22 +46,4 @@ def test_P8_a_dropped_update_is_no_longer_under_way() -> None:
     assert updates.is_idle and updates.num_dropped == 1
     updates.begin(train(2, 100))
     updates.forget()
-    assert updates.is_idle
-
-
-def test_T4_an_update_of_several_cells_counts_as_all_of_them_say() -> None:
-    updates = Updates()
-    updates.begin(train(1, 100))
-    of_all = Counters(agent_steps=250, updates=1)
-    outcome = trained(1).model_copy(update={"group": GroupState(counters=of_all)})
-    assert updates.counters_after(outcome, Counters()) == of_all
-
-
-def test_what_is_not_trained_when_the_group_ends_never_will_be() -> None:
-    updates = Updates()
-    updates.begin(train(1, 100))
-    updates.trained(1, Counters(), {})
-    updates.begin(train(2, 200))
-    updates.drop_untrained()
-    assert not updates.is_idle and updates.take(1) is not None
     assert updates.is_idle

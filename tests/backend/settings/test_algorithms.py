@@ -1,7 +1,5 @@
 """Settings of algorithms, and of what any of them can add."""
 
-from typing import Literal
-
 import pytest
 
 from attract.errors import ConfigurationError
@@ -12,7 +10,7 @@ from attract.settings.dqn import DqnSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.presets import layer_settings
 from attract.settings.rnd import RndSettings
-from attract.settings.run import RunSettings, check_for_cells
+from attract.settings.run import RunSettings
 from attract.settings.sac import SacSettings
 
 
@@ -103,12 +101,6 @@ def test_what_does_not_fit_is_refused_and_what_works_is_named(
         RunSettings.from_mapping({"algorithm": algorithm, **given})
     assert all(text in str(refused.value) for text in said), refused.value
     RunSettings.from_mapping({"algorithm": "ppo", **given})
-
-
-@pytest.mark.parametrize("algorithm", ["dqn", "sac"])
-def test_it_trains_in_one_cell(algorithm: Literal["dqn", "sac"]):
-    with pytest.raises(ConfigurationError, match=f"algorithm: {algorithm} trains in one cell"):
-        check_for_cells(RunSettings(algorithm=algorithm))
 
 
 def test_an_update_is_told_by_its_gradient_steps():

@@ -1,1 +1,1 @@
-"""Several learners that train one policy: each update together (cells), or averaged once in a while."""
+"""Several trainers of one policy, whose weights are averaged once in a while."""

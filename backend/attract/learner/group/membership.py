@@ -5,7 +5,6 @@ and `over` that rank 0 has ended the run. Rank 0 sets them up.
 """
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
@@ -57,7 +56,6 @@ class Membership:
         connect: called on the thread for each connection, after a loss again; raises StoreLostError.
         lost_seconds: time without a heartbeat after which a member is lost.
         on_connect: called on the thread with each connection that `connect` made.
-        on_over: called on the thread once rank 0 has ended the run; not at rank 0.
 
     Raises: StoreLostError: the given store is lost.
     """
@@ -71,14 +69,12 @@ class Membership:
         *,
         lost_seconds: float = LOST_SECONDS,
         on_connect: Callable[[KeyValueStore], None] = lambda store: None,
-        on_over: Callable[[], None] = lambda: None,
     ) -> None:
         self._rank = rank
         self._others = [other for other in range(size) if other != rank]
         self._lost_seconds = lost_seconds
         self._connect = connect
         self._on_connect = on_connect
-        self._on_over = on_over
         self.is_over = threading.Event()
         """Whether rank 0 has ended the run."""
         self.why_away = ""
@@ -124,33 +120,12 @@ class Membership:
         finally:
             self._in_use = False
 
-    def silent(self) -> list[int]:
-        """Members without a heartbeat for `lost_seconds`, as of the last look."""
-        with self._changed:
-            return self._heartbeats.silent()
-
     def look(self, store: KeyValueStore) -> list[int]:
-        """As `silent`, by what the store has now. Raises: StoreLostError."""
+        """Members without a heartbeat for `lost_seconds`. Raises: StoreLostError."""
         counts = _counts(store, self._others)
         with self._changed:
             self._heartbeats.observe(counts, time.monotonic())
             return self._heartbeats.silent()
-
-    def find_lost(self) -> list[int]:
-        """Members that do not live any more; takes some heartbeats. All get what the first finder found.
-
-        Raises: StoreLostError.
-        """
-        store = self._store
-        if store is None:
-            raise StoreLostError(self.why_away)
-        if store.has("lost"):
-            return json.loads(store.read(["lost"])[0])
-        before = _counts(store, self._others)
-        time.sleep(4 * HEARTBEAT_SECONDS)
-        after = _counts(store, self._others)
-        lost = [rank for rank in self._others if before[rank] == after[rank]]
-        return json.loads(store.set_default("lost", json.dumps(lost)))
 
     def leave(self) -> None:
         """Tell the others that this member has ended; rank 0 ends the run. Never fails.
@@ -225,7 +200,6 @@ class Membership:
                 return
             self.is_over.set()
             self._changed.notify_all()
-        self._on_over()
         store.write(f"gone/{self._rank}", "it goes on alone")
 
 
@@ -234,5 +208,5 @@ def _counts(store: KeyValueStore, ranks: Collection[int]) -> dict[int, int]:
 
 
 def in_words(noun: str, ranks: Collection[int]) -> str:
-    """E.g. "cell 1", or "trainers 0, 2"."""
+    """E.g. "trainer 1", or "trainers 0, 2"."""
     return f"{noun}{'s' if len(ranks) > 1 else ''} {', '.join(str(rank) for rank in sorted(ranks))}"

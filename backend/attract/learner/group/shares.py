@@ -9,7 +9,6 @@ from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.checkpoints.state_tensors import moments_by_name, moments_tensors, within
-from attract.learner.group.cells import ordered_sum
 
 ADAM_STEP = "/step"
 """How the names of Adam's step counts end; they are no means of anything."""
@@ -133,7 +132,8 @@ def is_like(share: Share, other: Share) -> bool:
 
 
 def _mean(tensors: Sequence[Tensor]) -> Tensor:
-    total = ordered_sum(torch.stack([tensor.double() for tensor in tensors]))
+    # Added in order, so that all round alike.
+    total = sum((tensor.double() for tensor in tensors[1:]), tensors[0].double())
     return (total / len(tensors)).to(tensors[0].dtype)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final, Self, TypeVar
 
-from torch.distributed import PrefixStore, Store, TCPStore  # pyright: ignore[reportPrivateImportUsage]
+from torch.distributed import Store, TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 CHUNK_BYTES: Final = 1 << 20
 """Largest value of one request: a TCPStore takes at most 8 MiB, and other clients wait meanwhile."""
@@ -62,16 +62,6 @@ class KeyValueStore:
                     raise StoreLostError(getattr(error, "strerror", None) or str(error)) from error
                 time.sleep(RETRY_SECONDS)
 
-    def beside(self, prefix: str) -> Self:
-        """Another connection to the same store, on which all keys begin with `prefix`."""
-        # TCPStore has it, torch's types have not.
-        store: Store = self._ask(self._store.clone)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-        return type(self)(PrefixStore(prefix, store), self._limit_seconds)
-
-    def for_torch(self, prefix: str) -> Store:
-        """The same connection for `torch.distributed`, without time limits; keys begin with `prefix`."""
-        return PrefixStore(prefix, self._store)
-
     def read(self, keys: Sequence[str]) -> list[str]:
         """The values of these keys; waits for those that do not exist."""
         texts = self._ask(lambda: self._store.multi_get(list(keys)))
@@ -80,10 +70,6 @@ class KeyValueStore:
     def has(self, key: str) -> bool:
         """Whether `key` exists."""
         return self._ask(lambda: self._store.check([key]))
-
-    def wait(self, key: str, seconds: float) -> None:
-        """Wait until `key` exists, for so long; other requests on this connection wait meanwhile."""
-        _within(seconds + self._limit_seconds, lambda: self._store.wait([key], timedelta(seconds=seconds)))
 
     def write(self, key: str, text: str) -> None:
         """Set `key` to `text`."""
@@ -100,10 +86,6 @@ class KeyValueStore:
     def add(self, key: str, amount: int) -> int:
         """Add `amount` to a counter; returns the sum."""
         return self._ask(lambda: self._store.add(key, amount))
-
-    def erase(self, key: str) -> None:
-        """Delete `key` if it exists."""
-        self._ask(lambda: self._store.delete_key(key))
 
     def put(self, name: str, data: bytes) -> str:
         """Store bytes in chunks under a new name that begins with `name`; returns the name."""
@@ -124,7 +106,7 @@ class KeyValueStore:
     def delete(self, name: str) -> None:
         """Delete what `put` stored."""
         for key in _chunks(name):
-            self.erase(key)
+            self._ask(lambda k=key: self._store.delete_key(k))  # type: ignore[misc]
 
     def _ask(self, call: Callable[[], T]) -> T:
         return _within(self._limit_seconds, call)

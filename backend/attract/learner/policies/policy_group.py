@@ -9,8 +9,6 @@ from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, Report, undone_on_failure
 from attract.learner.checkpoints.checkpoint import Checkpoint
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
-from attract.learner.group.moments import merged
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState
 from attract.learner.verification import Verifier
@@ -27,18 +25,10 @@ class PolicyGroup:
         state: whose policies are changed in place; its version is only read.
         game: that is played.
         num_versions: how many versions are remembered, to judge late segments by: `max_policy_lag` + 1.
-        cells: learners that make each update together.
     """
 
-    def __init__(
-        self,
-        state: TrainingState,
-        game: GameDescription,
-        num_versions: int,
-        cells: LearnerGroup = SINGLE_PROCESS,
-    ) -> None:
+    def __init__(self, state: TrainingState, game: GameDescription, num_versions: int) -> None:
         self._state = state
-        self._cells = cells
         distribution = build_distribution(game)
         self._verifiers = {
             policy_id: Verifier(policy_state.policy, distribution, num_versions)
@@ -133,4 +123,4 @@ class PolicyGroup:
                 key: RunningMoments.of(batch.observation[key], batch.valid)
                 for key in policy_state.observation_statistics
             }
-            policy_state.gather(merged(self._cells, observed))
+            policy_state.gather(observed)

@@ -26,8 +26,6 @@ from attract.learner.checkpoints.state_tensors import (
     restore_random_state,
     within,
 )
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
-from attract.learner.group.moments import merged
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
@@ -99,17 +97,9 @@ class Ppo:
         learnable: the policy.
         settings: of the run.
         learner: how gradients are computed.
-        group: of learners that make each update together.
     """
 
-    def __init__(
-        self,
-        learnable: Learnable,
-        settings: PpoSettings,
-        learner: LearnerName = "auto",
-        group: LearnerGroup = SINGLE_PROCESS,
-    ) -> None:
-        self._group = group
+    def __init__(self, learnable: Learnable, settings: PpoSettings, learner: LearnerName = "auto") -> None:
         self._policy = learnable.policy
         self._distribution = learnable.distribution
         self._settings = settings
@@ -135,7 +125,7 @@ class Ppo:
     def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
         details = dict[str, float]()
         scheduled = scheduled_hyperparameters(self._settings, progress.agent_steps, progress.schedule_steps)
-        history = RewardHistory.of(batch, self._num_agents).with_others(self._group)
+        history = RewardHistory.of(batch, self._num_agents)
         history = history if self._rewards is None else self._rewards.then(history)
         rates = self._rates_with(scheduled, batch, history)
         gae_lambda = self._settings.lambda_for(
@@ -147,8 +137,6 @@ class Ppo:
         returns: SeenReturns | None = None
         if settings.normalize_rewards:
             returns = self._slot_returns.see(batch, settings.gamma)
-            moments = merged(self._group, {RETURNS: returns.moments})
-            returns = replace(returns, moments=moments[RETURNS])
             rewards, divisor = scaled(batch.reward, self.moments[RETURNS], returns)
             batch = replace(batch, reward=rewards)
             details["train/reward_divisor"] = divisor
@@ -186,11 +174,9 @@ class Ppo:
                     min_deviation=min_deviation,
                     extra_loss=extra_loss,
                     learner=self._learner,
-                    group=self._group,
                 )
         except torch.OutOfMemoryError as error:
-            # With several cells the others wait within the update that failed.
-            if self._is_halved or self._group.size > 1:
+            if self._is_halved:
                 raise
             log.warning("out of memory: minibatches are half as large from here on: %s", error)
             self._is_halved = True

@@ -11,7 +11,6 @@ from attract.algorithm.distribution_gradients import Evaluated, evaluate_with_gr
 from attract.algorithm.distributions import ActionDistribution
 from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.flat_parameters import FlatParameters
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.gradient_steps import Losses
 from attract.learner.ppo.minibatches import Minibatch, StepInputs, Steps
 from attract.learner.ppo.report import ScheduledHyperparameters
@@ -30,7 +29,6 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
         distribution: of the game's actions.
         settings: numbers that do not follow a schedule.
         rates: numbers that do.
-        group: whose gradients are one.
     """
 
     def __init__(
@@ -41,10 +39,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
         distribution: ActionDistribution,
         settings: PpoSettings,
         rates: ScheduledHyperparameters,
-        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
-        self._group = group
-        self._share = 1.0
         self._policy = policy
         self._inputs = inputs
         self._distribution = distribution
@@ -86,7 +81,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
         self._set_policy_gradient(evaluated, by_log_prob, by_outputs)
         entropy = float(evaluated.entropies.mean())
         loss = surrogate + value_coef * value - rates.entropy_coef * entropy
-        self._features, self._by_outputs, self._share = features, by_outputs, minibatch.share
+        self._features, self._by_outputs = features, by_outputs
         return Losses(torch.tensor((surrogate, value, entropy, loss)), log_ratio, ratio)
 
     @torch.inference_mode()
@@ -96,8 +91,6 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
             raise RuntimeError("expected losses before each step, got none")
         self._network.backward(self._features, self._by_outputs)
         self._features = self._by_outputs = None
-        if self._group.size > 1:
-            self._group.all_reduce(self._flat.gradients.mul_(self._share))
         norm = self._flat.step(self._max_norm)
         self._policy.limit_spread()
         return norm

@@ -13,7 +13,6 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.losses import clipped_surrogate_loss, value_loss
 from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.minibatches import Inputs, Minibatch
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.policy.network import Policy
@@ -58,7 +57,6 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         rates: numbers that do. For a frozen policy (rule P12) policy_loss has no gradient.
         extra_loss: added to the loss of each minibatch; what is reported is without it.
         generator: of `extra_loss`.
-        group: whose gradients are one.
     """
 
     def __init__(
@@ -71,10 +69,7 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         rates: ScheduledHyperparameters,
         extra_loss: ExtraLoss | None,
         generator: torch.Generator,
-        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
-        self._group = group
-        self._share = 1.0
         self._policy = policy
         self._optimizer = optimizer
         self._inputs = inputs
@@ -104,7 +99,7 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         loss = torch.add(surrogate.detach() if rates.is_policy_frozen else surrogate, value, alpha=value_coef)
         if rates.entropy_coef != 0.0:
             loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
-        self._loss, self._share = loss, minibatch.share
+        self._loss = loss
         with torch.no_grad():
             row = torch.stack((surrogate, value, entropy, loss))
             return Losses(row, log_ratio.detach(), ratio.detach())
@@ -119,7 +114,6 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         for parameter in self._parameters:
             parameter.grad = None
         loss.backward()
-        _add_up(self._group, self._parameters, self._share)
         max_norm = self._settings.max_grad_norm
         norm = torch.nn.utils.clip_grad_norm_(
             self._parameters, math.inf if max_norm is None else max_norm, foreach=True
@@ -127,15 +121,3 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         self._optimizer.step()
         self._policy.limit_spread()
         return norm
-
-
-def _add_up(group: LearnerGroup, parameters: Sequence[Tensor], share: float) -> None:
-    """Make the gradients of a cell's part those of the minibatch of all cells: one vector on its way."""
-    if group.size == 1:
-        return
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    vector = torch.cat([gradient.flatten() for gradient in gradients]).mul_(share)
-    group.all_reduce(vector)
-    sizes = [gradient.numel() for gradient in gradients]
-    for gradient, whole in zip(gradients, vector.split(sizes), strict=True):
-        gradient.copy_(whole.view_as(gradient))

@@ -1,6 +1,6 @@
 """Cuts a batch into minibatches, and gives their inputs to the network and the losses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,8 +10,6 @@ from torch import Tensor
 from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
 from attract.experience.batch import Batch, finite_where_invalid, start_states, upload
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
-from attract.learner.ppo.common_minibatches import common_number, unite
 from attract.learner.ppo.estimates import Estimates
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Preprocessed
@@ -77,8 +75,6 @@ class Minibatch:
     steps, or all of these."""
     gathered: Preprocessed | None = None
     """Their observations, where a whole epoch's were put in order at once; None: still to be gathered."""
-    share: float = 1.0
-    """Share of this minibatch's steps over all cells that are here; 0: these only fill an empty part."""
 
 
 class Inputs(Protocol):
@@ -170,21 +166,14 @@ class Minibatches:
         batch: at least one of its valid steps is past the burn-in.
         settings: sizes and units.
         min_deviation: that advantages are divided by, from updates before this one (rule P1).
-        group: whose minibatches are made of parts of the same number.
 
     Raises: ValueError: when there is nothing to learn from.
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        batch: Batch,
-        settings: PpoSettings,
-        min_deviation: float = 0.0,
-        group: LearnerGroup = SINGLE_PROCESS,
+        self, policy: Policy, batch: Batch, settings: PpoSettings, min_deviation: float = 0.0
     ) -> None:
         self._batch = batch
-        self._group = group
         self._settings = settings
         self._min_deviation = min_deviation
         self._is_recurrent = is_recurrent = policy.state_size > 0
@@ -197,11 +186,7 @@ class Minibatches:
         self.num_steps = int(learned.sum())
         if self.num_steps == 0:
             raise ValueError("expected a batch with at least one valid step to learn from, got none")
-        self._num_parts = common_number(
-            group,
-            settings.minibatches_for(self.num_steps),
-            self.num_steps if self.unit == "step" else batch.num_segments,
-        )
+        self._num_parts = settings.minibatches_for(self.num_steps)
         self._chosen = None if self.num_steps == learned.numel() else learned.nonzero().squeeze(1)
         self.inputs = self._segment_inputs(policy) if is_recurrent else self._step_inputs(policy)
         actions = self._flat(batch.action)
@@ -262,14 +247,13 @@ class Minibatches:
         sizes = [part.numel() for part in parts]
         order = upload(torch.cat(parts), self._batch.valid.device)
         shuffled = steps.select(order)
-        advantages, shares = self._normalised_parts(shuffled.advantages, sizes)
-        shuffled = replace(shuffled, advantages=advantages)
+        shuffled = replace(shuffled, advantages=self._normalised_parts(shuffled.advantages, sizes))
         inputs = self.inputs
         observations = inputs.split(order, sizes) if isinstance(inputs, StepInputs) else [None] * len(sizes)
-        for index, chosen, gathered, share in zip(
-            order.split(sizes), shuffled.split(sizes), observations, shares, strict=True
+        for index, chosen, gathered in zip(
+            order.split(sizes), shuffled.split(sizes), observations, strict=True
         ):
-            yield Minibatch(index, chosen, gathered=gathered, share=share)
+            yield Minibatch(index, chosen, gathered=gathered)
 
     def _of_segments(self, parts: Iterator[Tensor], steps: Steps) -> Iterator[Minibatch]:
         # Which steps they are is worked out on the CPU, where the draws are: a device is not waited for.
@@ -278,10 +262,7 @@ class Minibatches:
         # Where each learned step stands among them; read only where one is.
         numbers = (past_burn_in.flatten().cumsum(0) - 1).view_as(past_burn_in)
         are_all = bool(past_burn_in.all())
-        for drawn in parts:
-            is_empty = self._group.size > 1 and not bool(past_burn_in.index_select(1, drawn).any())
-            # The others have steps of this minibatch: any segment stands in, and counts for nothing.
-            columns = past_burn_in.any(0).nonzero()[0] if is_empty else drawn
+        for columns in parts:
             index, places = numbers.index_select(1, columns).flatten(), None
             if not are_all:
                 places = past_burn_in.index_select(1, columns).flatten().nonzero().squeeze(1)
@@ -289,18 +270,10 @@ class Minibatches:
             if index.numel() > 0:
                 index = upload(index, device)
                 chosen = steps.select(index)
-                advantages, share = self._normalised(chosen.advantages), 1.0
-                if self._group.size > 1:
-                    own = chosen.advantages[:0] if is_empty else chosen.advantages
-                    ((advantages, share),) = self._united([own])
-                    advantages = chosen.advantages if is_empty else advantages
-                chosen = replace(chosen, advantages=advantages)
-                yield Minibatch(index, chosen, upload(columns, device), places, share=share)
+                chosen = replace(chosen, advantages=self._normalised(chosen.advantages))
+                yield Minibatch(index, chosen, upload(columns, device), places)
 
-    def _normalised_parts(self, advantages: Tensor, sizes: list[int]) -> tuple[Tensor, list[float]]:
-        if self._group.size > 1:
-            united = self._united(advantages.split(sizes))
-            return torch.cat([part for part, _ in united]), [share for _, share in united]
+    def _normalised_parts(self, advantages: Tensor, sizes: list[int]) -> Tensor:
         # Parts differ by at most one step: they are the rows of at most two rectangles.
         num_long = sizes.count(sizes[0])
         blocks = advantages.split((num_long * sizes[0], advantages.numel() - num_long * sizes[0]))
@@ -309,11 +282,7 @@ class Minibatches:
             for block, size in zip(blocks, (sizes[0], sizes[-1]), strict=True)
             if block.numel() > 0
         ]
-        return torch.cat(normalised), [1.0] * len(sizes)
-
-    def _united(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, float]]:
-        floor = self._min_deviation if self._settings.normalize_advantage else None
-        return unite(self._group, parts, floor)
+        return torch.cat(normalised)
 
     def _normalised(self, advantages: Tensor) -> Tensor:
         """[..., n], each row those of one minibatch, as the loss takes them (rule P1)."""

@@ -1,12 +1,11 @@
 """Reward statistics: whether any reward was seen (P12), whether the game is zero-sum (P14)."""
 
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import torch
 
 from attract.experience.batch import Batch
-from attract.learner.group.cells import LearnerGroup
 
 MAX_FROZEN_STEPS = 20_000
 """Steps after which a policy is no longer frozen, though no reward was found."""
@@ -60,17 +59,6 @@ class RewardHistory:
             self.num_steps + later.num_steps,
             self.is_zero_sum and later.is_zero_sum,
         )
-
-    def with_others(self, group: LearnerGroup) -> "RewardHistory":
-        """The history of a whole group; each member knows its own steps of this update."""
-        if group.size == 1:
-            return self
-        own = torch.tensor([float(value) for value in astuple(self)], dtype=torch.float64)
-        whole: RewardHistory | None = None
-        for lowest, highest, has_terminated, num_steps, is_zero_sum in group.all_gather(own).tolist():
-            history = RewardHistory(lowest, highest, bool(has_terminated), int(num_steps), bool(is_zero_sum))
-            whole = history if whole is None else whole.then(history)
-        return whole or self
 
     @property
     def is_uniform(self) -> bool:

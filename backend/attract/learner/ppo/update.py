@@ -13,8 +13,6 @@ from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup, any_rank, weighted_mean
-from attract.learner.group.moments import variance
 from attract.learner.ppo.estimates import Estimates, Estimator
 from attract.learner.ppo.fused_steps import FusedSteps, can_be_fused
 from attract.learner.ppo.gradient_steps import AutogradSteps, GradientSteps
@@ -52,7 +50,6 @@ def ppo_update(
     min_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
     learner: LearnerName = "auto",
-    group: LearnerGroup = SINGLE_PROCESS,
     on_minibatch: Callable[[int, int], None] | None = None,
 ) -> UpdateReport:
     """Clipped PPO over one batch: `n_epochs` passes, as a transaction (rules P1 to P5, P8, P9).
@@ -74,26 +71,23 @@ def ppo_update(
         min_deviation: minimum of the deviation that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         learner: `auto` computes gradients without autograd where it can.
-        group: of learners that make this update together, each of its own batch: weights, optimizer and
-            report are the same bits on all, and it fails on all of them or none.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
 
     Returns: what was done.
     Raises: NonFiniteUpdateError: a number was not finite; the caller undoes all of it (P8).
     """
-    has_lag = any_rank(group, batch.has_lag)
+    has_lag = batch.has_lag
     estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
-    minibatches = Minibatches(policy, batch, settings, min_deviation, group)
+    minibatches = Minibatches(policy, batch, settings, min_deviation)
     for parameters in optimizer.param_groups:
         parameters["lr"] = rates.learning_rate * parameters.get("rate", 1.0)
     rows: list[Tensor] = []
     norms: list[Tensor] = []
     log_ratios: list[Tensor] = []
-    shares: list[float] = []
     places: list[tuple[int, int]] = []
-    kl_stop = None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=has_lag, group=group)
+    kl_stop = None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=has_lag)
     stopped = False
-    targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates, group)
+    targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
     epoch = 0
     with _gradient_steps(
         policy,
@@ -105,47 +99,34 @@ def ppo_update(
         rates,
         extra_loss,
         learner,
-        group,
     ) as steps:
         for epoch in range(settings.n_epochs):
             if epoch > 0 and settings.recompute_advantages:
-                targets = _epoch_targets(
-                    estimator.estimate(), minibatches, batch.valid, settings, rates, group
-                )
+                targets = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
             for number, part in enumerate(minibatches.epoch(generator, targets.probabilities, targets.steps)):
                 if on_minibatch is not None:
                     on_minibatch(epoch, number)
                 places.append((epoch, number))
                 losses = steps.losses(part, targets.value_coef)
                 rows.append(losses.row)
-                shares.append(part.share)
                 log_ratios.append(losses.log_ratio)
-                if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio, part.share):
+                if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio):
                     stopped = True
                     break
                 norms.append(steps.step())
             if stopped:
                 break
     table = torch.stack(rows)
-    if group.size > 1:
-        table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
-        group.all_reduce(table)
-        # A minibatch that only fills an empty part has no meaning.
-        log_ratios = [
-            log_ratio if share > 0 else log_ratio[:0]
-            for log_ratio, share in zip(log_ratios, shares, strict=True)
-        ]
     norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
     log_ratio = torch.cat(log_ratios)
     ratio = log_ratio.exp()
-    num_compared = float(log_ratio.numel())
-    kl = weighted_mean(group, float(approx_kl(log_ratio, ratio)), num_compared)
+    kl = float(approx_kl(log_ratio, ratio))
     if not math.isfinite(kl):
         # Clipping hides an infinite ratio from the loss: whose was it?
         table = table + torch.stack(
             [approx_kl(log_ratio, log_ratio.exp()) for log_ratio in log_ratios]
         ).unsqueeze(1)
-    _check_finite(table, norm, list(policy.parameters()), places, group)
+    _check_finite(table, norm, list(policy.parameters()), places)
     means = table.mean(0).tolist()
     return UpdateReport(
         policy_loss=means[0],
@@ -153,10 +134,10 @@ def ppo_update(
         entropy=means[2],
         loss=means[3],
         approx_kl=kl,
-        clip_fraction=weighted_mean(group, float(clip_fraction(ratio, rates.clip_range)), num_compared),
+        clip_fraction=float(clip_fraction(ratio, rates.clip_range)),
         grad_norm=float(norm.mean()),
-        explained_variance=_explained_variance(group, first.steps.values, first.steps.value_targets),
-        advantage_variance=variance(group, first.steps.advantages),
+        explained_variance=float(explained_variance(first.steps.values, first.steps.value_targets)),
+        advantage_variance=_variance(first.steps.advantages),
         num_steps=minibatches.num_steps,
         num_epochs=epoch + 1,
         num_minibatches=len(norms),
@@ -182,9 +163,8 @@ def _epoch_targets(
     valid: Tensor,
     settings: PpoSettings,
     rates: ScheduledHyperparameters,
-    group: LearnerGroup,
 ) -> _EpochTargets:
-    details = {} if estimates.ratios is None else _vtrace_details(estimates.ratios[valid], settings, group)
+    details = {} if estimates.ratios is None else _vtrace_details(estimates.ratios[valid], settings)
     probabilities, weights = minibatches.priorities(estimates), None
     if probabilities is not None:
         if not bool(torch.isfinite(probabilities).all()):
@@ -192,24 +172,20 @@ def _epoch_targets(
         weights = minibatches.weights(probabilities, rates.prio_beta)
         details |= _prio_details(probabilities, weights, rates)
     steps = minibatches.steps(estimates, weights)
-    spread = variance(group, steps.value_targets) if settings.normalize_value_loss else 1.0
+    spread = _variance(steps.value_targets) if settings.normalize_value_loss else 1.0
     return _EpochTargets(steps, settings.value_coef / max(1.0, spread), probabilities, details)
 
 
-def _explained_variance(group: LearnerGroup, values: Tensor, targets: Tensor) -> float:
-    if group.size == 1:
-        return float(explained_variance(values, targets))
-    of_targets, of_errors = variance(group, targets), variance(group, targets - values)
-    return 1.0 - of_errors / of_targets if of_targets > 0 else math.nan
+def _variance(values: Tensor) -> float:
+    """Population variance of [n] values; NaN where there is a single NaN."""
+    return float(values.var(correction=0))
 
 
-def _vtrace_details(ratios: Tensor, settings: PpoSettings, group: LearnerGroup) -> dict[str, float]:
-    size = float(ratios.numel())
-    clipped = float((ratios > settings.rho_max).float().mean())
+def _vtrace_details(ratios: Tensor, settings: PpoSettings) -> dict[str, float]:
     return {
-        "train/vtrace_rho_mean": weighted_mean(group, float(ratios.mean()), size),
-        "train/vtrace_rho_max": float(group.all_gather(ratios.max()).max()),
-        "train/vtrace_clipped_fraction": weighted_mean(group, clipped, size),
+        "train/vtrace_rho_mean": float(ratios.mean()),
+        "train/vtrace_rho_max": float(ratios.max()),
+        "train/vtrace_clipped_fraction": float((ratios > settings.rho_max).float().mean()),
     }
 
 
@@ -237,7 +213,6 @@ def _gradient_steps(
     rates: ScheduledHyperparameters,
     extra_loss: ExtraLoss | None,
     learner: LearnerName,
-    group: LearnerGroup,
 ) -> GradientSteps:
     inputs = minibatches.inputs
     if (
@@ -246,10 +221,8 @@ def _gradient_steps(
         and isinstance(inputs, StepInputs)
         and can_be_fused(policy, distribution)
     ):
-        return FusedSteps(policy, optimizer, inputs, distribution, settings, rates, group)
-    return AutogradSteps(
-        policy, optimizer, inputs, distribution, settings, rates, extra_loss, generator, group
-    )
+        return FusedSteps(policy, optimizer, inputs, distribution, settings, rates)
+    return AutogradSteps(policy, optimizer, inputs, distribution, settings, rates, extra_loss, generator)
 
 
 class KlStop:
@@ -259,46 +232,28 @@ class KlStop:
         target_kl: of the settings.
         has_lag: whether the policy that acted is not the one the update begins with. What its first minibatch
             is away from it then is not this update's doing: counted, no step would be taken at all.
-        group: of learners that stop together.
     """
 
-    def __init__(self, target_kl: float, *, has_lag: bool, group: LearnerGroup = SINGLE_PROCESS) -> None:
-        self._group = group
+    def __init__(self, target_kl: float, *, has_lag: bool) -> None:
         self._limit = KL_STOP_FACTOR * target_kl
         self._is_lag_known = not has_lag
 
-    def is_too_far(self, log_ratio: Tensor, ratio: Tensor, share: float = 1.0) -> bool:
-        """Whether a minibatch's [n] ratios show it; given in turn, the update's first one first.
-
-        `share`: how much of the minibatch of the group they are.
-        """
-        kl = weighted_mean(self._group, float(approx_kl(log_ratio, ratio)), share)
+    def is_too_far(self, log_ratio: Tensor, ratio: Tensor) -> bool:
+        """Whether a minibatch's [n] ratios show it; given in turn, the update's first one first."""
+        kl = float(approx_kl(log_ratio, ratio))
         if not self._is_lag_known:
             self._limit, self._is_lag_known = self._limit + kl, True
         return kl > self._limit
 
 
 def _check_finite(
-    table: Tensor,
-    norms: Tensor,
-    parameters: Sequence[Tensor],
-    places: list[tuple[int, int]],
-    group: LearnerGroup,
+    table: Tensor, norms: Tensor, parameters: Sequence[Tensor], places: list[tuple[int, int]]
 ) -> None:
     """Once per update, so that no minibatch waits for the device; what follows a NaN is undone anyway."""
-    error = _not_finite(table, norms, parameters, places)
-    if any_rank(group, error is not None):
-        raise error or NonFiniteUpdateError("a number of another cell")
-
-
-def _not_finite(
-    table: Tensor, norms: Tensor, parameters: Sequence[Tensor], places: list[tuple[int, int]]
-) -> NonFiniteUpdateError | None:
     for what, numbers in (("the loss", table.sum(1)), ("the gradient", norms)):
         broken = (~torch.isfinite(numbers)).nonzero()
         if broken.numel() > 0:
             epoch, minibatch = places[int(broken[0, 0])]
-            return NonFiniteUpdateError(what, epoch=epoch, minibatch=minibatch)
+            raise NonFiniteUpdateError(what, epoch=epoch, minibatch=minibatch)
     if not bool(torch.stack([torch.isfinite(parameter).all() for parameter in parameters]).all()):
-        return NonFiniteUpdateError("a weight")
-    return None
+        raise NonFiniteUpdateError("a weight")

@@ -2,21 +2,19 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
 from attract.collection.seating import Seating
-from attract.errors import AttractError, CheckpointError, GroupOverError, NonFiniteUpdateError
+from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import HasExamples, Progress, run_metrics
 from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.group.averaging import Averaging
-from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
-from attract.learner.group.leading import broadcast_state, join_update
 from attract.learner.imitation.demonstrations import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
@@ -36,8 +34,6 @@ from attract.schema.learner import (
     Export,
     Exported,
     FromLearner,
-    GroupEnded,
-    GroupState,
     Noted,
     Published,
     Ready,
@@ -61,7 +57,6 @@ class Update:
     rejected: list[RejectedRow]
     gateway_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     """Metrics that came with `train`."""
-    group: GroupState | None = None
 
 
 class Learner:
@@ -72,7 +67,6 @@ class Learner:
         settings: those of `begin`, checked.
         send: sends a message to the gateway; called from this thread and the writer's.
         on_failure: gets failures, on the writer's thread.
-        group: of learners that make each update together.
         awaited: the batch whose update the next batch waits for, as far as is known.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
@@ -84,13 +78,10 @@ class Learner:
         settings: RunSettings,
         send: Callable[[FromLearner], None],
         on_failure: Callable[[Exception], None],
-        group: LearnerGroup = SINGLE_PROCESS,
         awaited: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._begin = begin
         self._awaited = awaited
-        self._group = group
-        self._is_group_over = False
         self._send = send
         self._settings = settings
         self._device = resolve_device(settings, begin.description)
@@ -99,7 +90,6 @@ class Learner:
         source = settings.cloning.demonstrations
         self._algorithm = choose_algorithm(
             settings,
-            group=group,
             demonstrations=None
             if source is None
             else demonstrations_of(
@@ -115,7 +105,7 @@ class Learner:
             self._seating.policy_ids,
         )
         self._max_lag = settings.collection.policy_lag
-        self._policies = PolicyGroup(self._state, begin.description, self._max_lag + 1, group)
+        self._policies = PolicyGroup(self._state, begin.description, self._max_lag + 1)
         self._store = SegmentStore.open(Path(begin.store_path))
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
@@ -151,15 +141,10 @@ class Learner:
         Raises:
             CheckpointError: when the run to go on with, or to start from, cannot be used.
             FederationError: when the other trainers do not come.
-            GroupError: when another cell is gone, or of another kind.
         """
-        is_fresh = False
-        if self._group.rank == 0:
-            is_fresh = not self._resume()
-            if is_fresh:
-                self._start_fresh()
-        if self._group.size > 1:
-            self._begin_together()
+        is_fresh = not self._resume()
+        if is_fresh:
+            self._start_fresh()
         if self._settings.federated is not None:
             self._averaging = Averaging(
                 self._settings.federated,
@@ -182,56 +167,33 @@ class Learner:
             curriculum=self._state.curriculum,
             notes=self._notes,
         )
-        if self._needs_warmup:
-            self._send(ready)
-        elif ready.policy_version in versions_in(self._writer.checkpoints):
-            self._group.durable(ready.policy_version)
+        if self._needs_warmup or ready.policy_version in versions_in(self._writer.checkpoints):
             self._send(ready)
         else:
-            self._writer.submit(
-                self._state.snapshot(self._labels), lambda folder, seconds: self._is_ready(ready)
-            )
+            self._writer.submit(self._state.snapshot(self._labels), lambda folder, seconds: self._send(ready))
 
     def handle(self, message: Warmup | Train | Export) -> None:
         """Do what the gateway asks; answers are sent when they are true."""
-        try:
-            match message:
-                case Warmup() if not self._is_group_over:
-                    self._warm_up(message)
-                case Train() if not self._is_group_over:
-                    self._train(message)
-                    self._idle_since = time.perf_counter()
-                case Export():
-                    self._export(message)
-                case _:
-                    # Its gateway does not know yet that nothing more is learned.
-                    return
-        except GroupOverError:
-            self.group_over()
-
-    def group_over(self) -> None:
-        """Cell 0 has ended the run of all cells."""
-        if not self._is_group_over:
-            self._is_group_over = True
-            self._send(GroupEnded())
+        match message:
+            case Warmup():
+                self._warm_up(message)
+            case Train():
+                self._train(message)
+                self._idle_since = time.perf_counter()
+            case Export():
+                self._export(message)
 
     def leave(self) -> None:
-        """The run is over: save experience, let trainers that average with this one and cells know."""
+        """The run is over: save experience, let trainers that average with this one know."""
         self._saved(self._experience.save())
-        self._group.leave()
         if self._averaging is not None:
             self._averaging.leave()
 
     def close(self) -> None:
         """Let what is being written be finished."""
         self._writer.finish()
-        self._group.close()
         if self._averaging is not None:
             self._averaging.close()
-
-    def _is_ready(self, ready: Ready) -> None:
-        self._group.durable(ready.policy_version)
-        self._send(ready)
 
     def _resume(self) -> bool:
         """Go on from the newest valid checkpoint; False when there is nothing to go on from."""
@@ -256,35 +218,6 @@ class Learner:
         set_aside_newer(checkpoints, checkpoint.policy_version)
         self._remember_earlier(versions)
         return True
-
-    def _begin_together(self) -> None:
-        """Take the state of cell 0, which has resumed its newest version or started: all cells share it.
-
-        A version that another cell alone has was never announced: it waited for cell 0's (rule D1).
-        """
-        settings = self._settings.model_dump(mode="json")
-        kind = {name: settings[name] for name in ("policy", "algorithm", self._settings.algorithm, "seed")}
-        kind |= {"game": description_sha256(self._begin.description), "total_steps": settings["total_steps"]}
-        snapshot = self._state.snapshot(self._labels)
-        document = {**snapshot.document, "policy_version": self._state.policy_version}
-        led = broadcast_state(self._group, replace(snapshot, document=document), kind)
-        if led is None:
-            return
-        self._state.restore(led)
-        self._needs_warmup = self._state.needs_statistics
-        checkpoints = self._writer.checkpoints
-        kept, version = versions_in(checkpoints), led.policy_version
-        is_same = version in kept and self._has_saved(version, led.document["weights_sha256"])
-        set_aside_newer(checkpoints, version if is_same else version - 1)
-        self._remember_earlier(kept)
-
-    def _has_saved(self, version: int, sha256: str) -> bool:
-        try:
-            return (
-                load_checkpoint(self._writer.checkpoints / str(version)).document["weights_sha256"] == sha256
-            )
-        except CheckpointError:
-            return False
 
     def _remember_earlier(self, versions: Collection[int]) -> None:
         checkpoints, newest = self._writer.checkpoints, self._state.policy_version
@@ -313,7 +246,6 @@ class Learner:
         self._needs_warmup = False
         started = time.perf_counter()
         batches = self._policies.load(self._store, message, self._device)
-        self._group.barrier("random play for the first statistics", torch.zeros(1, dtype=torch.int64))
         self._policies.gather(batches)
         num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         metrics = {"time/warmup_seconds": time.perf_counter() - started}
@@ -330,20 +262,6 @@ class Learner:
         num_segments = sum(batch.num_segments for batch in batches.values()) + len(rejected)
         trainable = self._policies.trainable(batches)
         num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
-        group: GroupState | None = None
-        if self._group.size > 1:
-            joined = join_update(
-                self._group,
-                message,
-                self._state.counters,
-                self._state.policy_version,
-                num_steps,
-                can_learn=bool(trainable),
-            )
-            group = joined.state
-            if trainable and not joined.can_learn:
-                self._drop(message, "another cell has nothing to learn from")
-                return
         if not trainable:
             refused = "every result differed when recomputed (rule C7)"
             self._drop(message, refused if rejected else "it holds no valid step")
@@ -368,11 +286,8 @@ class Learner:
         if self._averaging is not None:
             trainers = average(self._state, self._averaging, message.federated_rounds)
         self._state.policy_version += 1
-        if group is None:
-            self._state.counters = self._counted(message, num_steps, rejected)
-            self._state.curriculum = message.curriculum
-        else:
-            self._state.counters, self._state.curriculum = group.counters, group.curriculum
+        self._state.counters = self._counted(message, num_steps, rejected)
+        self._state.curriculum = message.curriculum
         metrics = {
             **run_metrics(reports, is_sole=len(self._state.policies) == 1),
             **self._health.metrics(trainable, reports, is_sole=len(self._state.policies) == 1),
@@ -405,10 +320,9 @@ class Learner:
                 metrics=_finite(metrics),
                 valid_steps=num_steps,
                 rejected=rejected,
-                group=group,
             )
         )
-        self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics, group))
+        self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics))
         self._saved(self._experience.save_if_due())
 
     def _saved(self, problem: str | None) -> None:
@@ -442,11 +356,9 @@ class Learner:
             metrics=_finite(update.metrics),
             valid_steps=update.valid_steps,
             rejected=update.rejected,
-            group=update.group,
         )
 
         def announce(folder: Path, seconds: float) -> None:
-            self._group.durable(published.policy_version)
             metrics = {**published.metrics, "time/checkpoint_seconds": seconds}
             self._send(published.model_copy(update={"metrics": metrics}))
 

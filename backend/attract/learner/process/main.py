@@ -10,24 +10,14 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from attract.errors import (
-    CheckpointError,
-    ConfigurationError,
-    GroupError,
-    GroupOverError,
-)
+from attract.errors import CheckpointError, ConfigurationError, FederationError
 from attract.learner.process.channel import Channel
 from attract.processes.allocator import keep_freed_memory
 from attract.runs.log_files import redirect_output
 from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
 from attract.schema.learner import Awaited, Begin, Failed, Shutdown, ToLearner
-from attract.settings.cells import Cell
-from attract.settings.run import RunSettings, check_for_cells
-
-if TYPE_CHECKING:
-    from attract.learner.group.cells import LearnerGroup
+from attract.settings.run import RunSettings
 
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
@@ -68,7 +58,7 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
         stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
         log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
-        is_final = error.is_final if isinstance(error, GroupError) else isinstance(error, HOPELESS)
+        is_final = error.is_final if isinstance(error, FederationError) else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
         return 1
     finally:
@@ -125,15 +115,11 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
     bind(run=begin.run_id)
     log.info("learner of %s, process %d", begin.run_id, os.getpid())
     settings = RunSettings.from_mapping(begin.settings)
-    group = _join(begin, settings, inbox)
-    learner = Learner(begin, settings, channel.send, inbox.put, group, lambda: channel.awaited)
+    learner = Learner(begin, settings, channel.send, inbox.put, lambda: channel.awaited)
     try:
         learner.start()
         while True:
             message = inbox.get()
-            if isinstance(message, GroupOverError):
-                learner.group_over()
-                continue
             if isinstance(message, Exception):
                 raise message
             if isinstance(message, Shutdown):
@@ -145,18 +131,3 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
             learner.handle(message)
     finally:
         learner.close()
-
-
-def _join(begin: Begin, settings: RunSettings, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
-    """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
-    from attract.learner.group.cells import SINGLE_PROCESS
-
-    if begin.cell is None:
-        return SINGLE_PROCESS
-    cell = Cell.from_mapping(begin.cell)
-    check_for_cells(settings)
-    from attract.learner.group.torch_group import TorchGroup
-    from attract.learner.process.machine import resolve_device
-
-    log.info("cell %d of %d, at %s:%d", cell.rank, cell.size, cell.address, cell.port)
-    return TorchGroup(cell, resolve_device(settings, begin.description), lambda: inbox.put(GroupOverError()))

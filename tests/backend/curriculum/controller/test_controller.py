@@ -207,21 +207,3 @@ def test_a_lessons_parameters_must_be_the_games():
     with pytest.raises(ConfigurationError, match="stay within") as caught:
         controller(curriculum={"lessons": lessons})
     assert "curriculum.lessons.a.parameters.size" in str(caught.value)
-
-
-def test_C6_a_cell_that_follows_decides_nothing_and_is_in_cell_0s_lesson():
-    settings = {
-        **CURRICULUM,
-        "callbacks": {"evaluation": {"every_episodes": 5}, "checkpoint": {"every_steps": 10}},
-    }
-    led = CurriculumController(RunSettings.from_mapping(settings), leads=False)
-    led.described(GAME)
-    assert play(led, 0, 30, food=6.0, bundle=7) == [] and led.lesson_id == "small"
-    assert led.committed({}, 1_000) == []
-    leader = controller(**CURRICULUM)
-    assert not led.follow(leader.state())
-    play(leader, 0, 30, food=6.0, bundle=7)
-    assert led.follow(leader.state()) and not led.follow(leader.state())
-    assert led.lesson_id == "large" and led.parameters()["size"].values == [8.0, 12.0]
-    # What was played in the lesson before says nothing of this one.
-    assert led.window.return_mean is None

@@ -61,19 +61,6 @@ def test_scale_12_a_network_that_swallows_everything_is_noticed_in_time():
         KeyValueStore.open("127.0.0.1", silent.getsockname()[1], 0.5, serves=False)
 
 
-def test_a_connection_beside_has_keys_of_its_own_and_waits_by_itself():
-    port = free_port()
-    kept = opened(port, serves=True)
-    beside, other = kept.beside("1"), opened(port)
-    beside.write("key", "value")
-    assert (other.has("key"), other.read(["1/key"])) == (False, ["value"])
-    beside.wait("key", 0.1)
-    with pytest.raises(StoreLostError):
-        beside.wait("another", 0.1)
-    beside.erase("key")
-    assert not beside.has("key")
-
-
 def test_who_comes_before_the_store_tries_again():
     port = free_port()
     with ThreadPoolExecutor(1) as pool:
