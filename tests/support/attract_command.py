@@ -61,7 +61,7 @@ class AttractCommand:
         self._began = time.monotonic()
         # Variables may be read while modules are imported.
         is_forked &= sys.platform == "linux" and not prefix and not environment
-        start = ForkedProcess if is_forked else subprocess.Popen[str]
+        start: Any = ForkedProcess if is_forked else subprocess.Popen
         self.process = start(
             [*prefix, sys.executable, "-m", "attract", *arguments],
             stdin=subprocess.DEVNULL,

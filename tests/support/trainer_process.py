@@ -27,7 +27,7 @@ RUN_ID = "killed"
 class Trainer:
     """One life of the trainer: a gateway with its learner."""
 
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess
     learner_pid: int
     port: int
     token: str

@@ -10,6 +10,8 @@ import fcntl
 import gc
 import importlib
 import json
+import logging
+import math
 import os
 import select
 import signal
@@ -18,10 +20,15 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from concurrent import futures
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
+from attract.processes import link
 from attract.processes.children import LEARNER as LEARNER_PEER
 from attract.processes.children import LearnerLink
 from attract.processes.link import open_link
@@ -106,53 +113,92 @@ def _close(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
     process.wait(30)
 
 
-class ForkedProcess(subprocess.Popen[Any]):
-    """As `Popen`, in a session of its own where it is a `python -m` of what can be forked."""
+class ForkedProcess:
+    """`python -m` of what can be forked, in a session of its own; with what is used of a `Popen`."""
 
-    _status: int | None = None
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        pass_fds: Sequence[int] = (),
+        text: bool = False,
+        cwd: str | Path | None = None,
+        env: Mapping[str, str] | None = None,
+        start_new_session: bool = True,
+        **streams: int,
+    ) -> None:
+        assert command[1] == "-m" and start_new_session
+        self.command = command
+        self.returncode: int | None = None
+        self._reads: list[Future[Any]] | None = None
+        self._lock = threading.Lock()
+        descriptors = {number: number for number in (*range(3), *pass_fds)}
+        ours: list[Any] = [None, None, None]
+        with contextlib.ExitStack() as opened:
+            for number, name in enumerate(("stdin", "stdout", "stderr")):
+                if (wanted := streams.get(name)) == subprocess.PIPE:
+                    read, wanted = os.pipe()
+                    ours[number] = os.fdopen(read, "r" if text else "rb")
+                    opened.callback(os.close, wanted)
+                elif wanted == subprocess.DEVNULL:
+                    wanted = os.open(os.devnull, os.O_RDWR)
+                    opened.callback(os.close, wanted)
+                descriptors[number] = number if wanted is None else wanted
+            more = {"folder": str(cwd or Path.cwd()), "environment": dict(os.environ if env is None else env)}
+            self.pid, self._status = fork(command[2], command[3:], descriptors, **more)
+        _, self.stdout, self.stderr = ours
 
-    def _execute_child(self, args: Any, *given: Any) -> None:
-        # CPython has these at the same places from 3.11 on.
-        passed, folder, environment, pipes = given[3], given[4], given[5], given[9:15]
-        words = [os.fspath(word) for word in args]
-        # Torch reads variables as it is imported.
-        is_learner = words[1:3] == ["-m", LEARNER] and environment is None
-        if not is_learner and not (words[1:2] == ["-m"] and words[2] in IMPORTED.keys() - {LEARNER}):
-            super()._execute_child(args, *given)  # type: ignore[misc]
-            return
-        streams = [own if pipe == -1 else pipe for own, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self.pid, self._status = fork(
-            words[2],
-            words[3:],
-            {**dict(enumerate(streams)), **{number: number for number in passed}},
-            folder=str(folder or Path.cwd()),
-            environment=dict(environment or os.environ),
-        )
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+    def poll(self) -> int | None:
+        """How it ended, negative by a signal; None while it runs."""
+        with self._lock:
+            if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+                said = os.read(self._status, NUMBER.size)
+                os.close(self._status)
+                # Nothing: who waits for it was killed.
+                (status,) = NUMBER.unpack(said) if said else (signal.SIGKILL,)
+                self.returncode = os.waitstatus_to_exitcode(status)
+            return self.returncode
 
-    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
-        if self._status is None:
-            return super()._try_wait(wait_flags)  # type: ignore[misc]
-        if wait_flags & os.WNOHANG and not select.select([self._status], [], [], 0)[0]:
-            return 0, 0
-        said = os.read(self._status, NUMBER.size)
-        os.close(self._status)
-        # Nothing: who waits for it was killed.
-        return self.pid, NUMBER.unpack(said)[0] if said else signal.SIGKILL
+    def wait(self, timeout: float = math.inf) -> int:
+        """Raises: subprocess.TimeoutExpired."""
+        ends = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if (left := ends - time.monotonic()) <= 0:
+                raise subprocess.TimeoutExpired(self.command, timeout)
+            # Not until it is readable: a thread that waits, too, may read and close it.
+            with contextlib.suppress(OSError, ValueError):
+                select.select([self._status], [], [], min(left, 0.1))
+        return code
 
-    def _internal_poll(self, *given: Any, **more: Any) -> int | None:
-        if self._status is None:
-            return super()._internal_poll(*given, **more)  # type: ignore[misc]
-        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):  # type: ignore[attr-defined]
-            try:
-                if self.returncode is None:
-                    pid, status = self._try_wait(os.WNOHANG)
-                    if pid == self.pid:
-                        self._handle_exitstatus(status)  # type: ignore[attr-defined]
-            finally:
-                self._waitpid_lock.release()  # type: ignore[attr-defined]
-        return self.returncode
+    def communicate(self, timeout: float = math.inf) -> tuple[Any, Any]:
+        """All that is left of its output, once it has ended; raises as `wait`, and may be asked again."""
+        if self._reads is None:
+            pool = ThreadPoolExecutor(2)
+            self._reads = [pool.submit(_rest_of, stream) for stream in (self.stdout, self.stderr)]
+            pool.shutdown(wait=False)
+        if futures.wait(self._reads, None if timeout == math.inf else timeout).not_done:
+            raise subprocess.TimeoutExpired(self.command, timeout)
+        self.wait(timeout)
+        out, error = (read.result() for read in self._reads)
+        return out, error
+
+    def send_signal(self, number: int) -> None:
+        """As `Popen`: none to one that has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+
+def _rest_of(stream: Any) -> Any:
+    if stream is None or stream.closed:
+        return None
+    with stream:
+        return stream.read()
 
 
 def serve(control: socket.socket) -> None:
@@ -214,9 +260,15 @@ def _become(
         # As `python -m` has it.
         sys.path[0] = folder
     sys.argv = ["attract", *arguments]
-    subprocess.Popen = ForkedProcess
+    link.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": _start_child})  # type: ignore[assignment]
     if die_at_write:
         _die_at_write(die_at_write)
+
+
+def _start_child(command: Sequence[str], *, env: Mapping[str, str] | None, **more: Any) -> Any:
+    """Of this forked process: its learner is forked, too. Torch reads variables as it is imported."""
+    is_forked = command[1:3] == ["-m", LEARNER] and env is None
+    return (ForkedProcess if is_forked else subprocess.Popen)(command, env=env, **more)
 
 
 def _die_at_write(number: int) -> None:
@@ -240,8 +292,10 @@ def _die_at_write(number: int) -> None:
 def _end(code: object) -> NoReturn:
     """End as Python does after `sys.exit(code)`, but leave what is imported: that saves half a second."""
     assert code is None or isinstance(code, int), code
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()  # type: ignore[attr-defined]
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join()
+    logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         # It may have been silenced, and who reads it may be gone.
         with contextlib.suppress(OSError, ValueError):
