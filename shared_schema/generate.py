@@ -27,17 +27,14 @@ from attract.schema import (
     access,
     api,
     close_codes,
-    events,
     look,
     messages,
     metrics,
-    playtest_reports,
     probe,
     recorded_episode,
     run_list,
     step_numbers,
     studies,
-    versions,
 )
 from attract.schema.devices import DEVICES
 from attract.schema.frames import encode
@@ -155,15 +152,12 @@ def api_schema() -> dict[str, Any]:
     modules = (
         api,
         access,
-        events,
         look,
         metrics,
-        playtest_reports,
         probe,
         recorded_episode,
         run_list,
         studies,
-        versions,
     )
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]

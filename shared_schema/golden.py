@@ -10,7 +10,6 @@ from attract.schema.base import WireModel
 from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference, ParameterRange, RewardRange
 from attract.schema.game_messages import CheckedPlay, GameFinding, MethodSource
-from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
 from attract.schema.playtest import (
     PlaytestAlarm,
     PlaytestDrill,
@@ -29,6 +28,7 @@ from attract.schema.recorded_episode import (
     RecordedEpisode,
 )
 from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.schema.step_numbers import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
 from attract.schema.tensor import from_numpy
 
 SEED = m.Seed(low=0xDEADBEEF, high=0xFFFFFFFF)

@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from attract.diagnosis.diagnosis import Diagnosis
-from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.sign import RunFacts
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import Finding
 from attract.schema.game import GameDescription

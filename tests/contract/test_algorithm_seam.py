@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Literal
 import pytest
 
 import attract
-from attract.diagnosis.advice import advice_for
 from attract.diagnosis.diagnosis import Diagnosis
-from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.sign import RunFacts, advice_for
 from attract.errors import ConfigurationError
 from attract.run.plan import collection_config, create_store
 from attract.run.plan_text import plan_lines

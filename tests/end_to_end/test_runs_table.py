@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
-from attract.runs.labels import write_labels
+from attract.runs.index import write_labels
 from attract.runs.metrics import MetricsStore
 from attract.schema.run_list import RunLabels
 from dashboard_page import FITS, check_accessible, open_page, photograph_all, serve, wait_until

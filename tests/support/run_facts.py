@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.sign import RunFacts
 from attract.schema.game import GameDescription
 from attract.settings.run import RunSettings
 

@@ -9,8 +9,8 @@ from typing import Final
 from attract.collection.leases import GRACE_SECONDS, Lease
 from attract.collection.trust.verdict import Conduct
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
+from attract.schema.base import Tier
 from attract.schema.messages import Hello
-from attract.schema.tiers import Tier
 
 GONE_SHOWN_SECONDS: Final = 30.0
 """How long a worker that left is still shown."""

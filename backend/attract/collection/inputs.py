@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from attract.collection.effects import Verdict
 from attract.schema.api import CheckFinding
+from attract.schema.base import Tier
 from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
 from attract.schema.messages import Block, FromBrowser, Hello, ParameterDistribution, Recording, Seed
-from attract.schema.tiers import Tier
 
 
 class Event:

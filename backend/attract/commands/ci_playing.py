@@ -36,14 +36,13 @@ from attract.playtest.judge import has_many_forms
 from attract.playtest.junit import junit_xml
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.plan import Plan, Played
-from attract.playtest.players import crowd
+from attract.playtest.players import crowd, hashes, is_exported
 from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
 from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_player
-from attract.playtest.policies import hashes, is_exported
 from attract.playtest.report import Finding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
-from attract.playtest.report_text import text_lines
 from attract.playtest.session import STAGES, Playtest
+from attract.playtest.templates import text_lines
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode, written

@@ -12,7 +12,7 @@ from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError, GameError
 from attract.games.page_places import PagePlace
 from attract.playtest.findings import Build
-from attract.playtest.policies import exported_policy, is_exported, run_policies
+from attract.playtest.players import exported_policy, is_exported, run_policies
 from attract.run.episode_keeper import list_played_page
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy

@@ -38,9 +38,9 @@ from attract.playtest.difficulty import (
     measure,
     rank_correlation,
 )
-from attract.playtest.difficulty_page import page_of
 from attract.playtest.findings import Build, players_of
 from attract.playtest.players import crowd
+from attract.playtest.report_page import page_of
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
 from attract.server.app_server import run_async
 from attract.settings.file import read_settings_file

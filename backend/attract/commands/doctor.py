@@ -18,8 +18,7 @@ from attract.commands import flags
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.errors import AttractError
-from attract.processes.cores import usable_cores
-from attract.processes.descriptors import raise_open_files
+from attract.processes.cores import raise_open_files, usable_cores
 from attract.processes.exit_codes import DONE, FAILED
 from attract.schema.answers import DoctorAnswer, DoctorFinding
 from attract.settings.base import variable

@@ -11,8 +11,7 @@ from attract.commands.destination import write_output
 from attract.errors import FileError
 from attract.files import check_inside, read_file
 from attract.games.kept_game import CODE
-from attract.games.page_files import NOT_SHIPPED, PACKAGES, PageFolder, is_shown_file
-from attract.games.page_script import with_first_script
+from attract.games.page_files import NOT_SHIPPED, PACKAGES, PageFolder, is_shown_file, with_first_script
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = WEB / "play" / "agent.js"

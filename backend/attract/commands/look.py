@@ -1,9 +1,11 @@
 """`attract look`: opens a page under the virtual clock, gives it some input, and says what is there."""
 
+import asyncio
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from cyclopts import Parameter
@@ -25,11 +27,63 @@ from attract.games.library import GameLibrary
 from attract.games.modules import SUFFIXES
 from attract.games.page_files import FetchedFile, PageFiles, missing_text
 from attract.games.page_places import names_page, page_place
-from attract.processes.busy import LateError, within
 from attract.processes.exit_codes import DONE
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
 from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
+
+Answer = TypeVar("Answer")
+
+WORK_SECONDS: Final = 0.1
+"""Processor time of one measurement."""
+MIN_SLOWDOWN: Final = 1.3
+"""A machine that slows a thread down by less is not busy."""
+MAX_SLOWDOWN: Final = 20.0
+"""One that slows it down by more is waited for no longer."""
+
+
+class LateError(Exception):
+    """Something took too long."""
+
+    def __init__(self, seconds: float, factor: float) -> None:
+        self.seconds = seconds
+        """How long it was waited for."""
+        self.busy = (
+            f", on a machine so busy that a thread takes {factor:.1f} times as long" if factor > 1 else ""
+        )
+        """The end of a sentence about it; empty where the machine is not busy."""
+        super().__init__(f"late after {seconds:.0f} s{self.busy}")
+
+
+def slowdown() -> float:
+    """How many times as long as by itself work takes in a thread of this machine now; 1: it is not busy."""
+    began, worked = time.monotonic(), time.thread_time()
+    while time.thread_time() - worked < WORK_SECONDS:
+        sum(range(1_000))
+    factor = (time.monotonic() - began) / WORK_SECONDS
+    return 1.0 if factor < MIN_SLOWDOWN else min(factor, MAX_SLOWDOWN)
+
+
+async def within(
+    seconds: float, work: Coroutine[Any, Any, Answer], measure: Callable[[], float] = slowdown
+) -> Answer:
+    """What `work` returns; it is cancelled after `seconds`, or as much later as the machine is slower.
+
+    Raises: LateError: it did not return in time.
+    """
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    began, limit = loop.time(), seconds
+    try:
+        while not (await asyncio.wait({task}, timeout=began + limit - loop.time()))[0]:
+            factor = await asyncio.to_thread(measure)
+            limit = seconds * factor
+            if loop.time() - began >= limit and not task.done():
+                raise LateError(loop.time() - began, factor)
+        return task.result()
+    finally:
+        task.cancel()
+
 
 BUDGET_MS: Final = 2_000
 """Then no further play is compared; it takes about as long to load the page and to play it twice."""

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from attract.curriculum.lessons import LessonChange, Lessons
-from attract.curriculum.metrics import check_metric
 from attract.curriculum.parameters import resolve_parameters
-from attract.curriculum.window import EpisodeWindow, is_of_window
+from attract.curriculum.window import EpisodeWindow, check_metric, is_of_window
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.messages import ParameterDistribution

@@ -1,8 +1,7 @@
 """Signs in what is collected: rewards, ends of episodes, observations, and how fast it comes."""
 
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
-from attract.diagnosis.sign import Sign, are_all_at_limit, is_like_random, is_no_better, percent
+from attract.diagnosis.sign import RunFacts, Sign, are_all_at_limit, is_like_random, is_no_better, percent
 from attract.schema.base import HUGE_REWARD
 from attract.settings.presets import algorithm_for_few_steps
 

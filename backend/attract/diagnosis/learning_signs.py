@@ -1,10 +1,10 @@
 """Signs in what updates do to the policy, and in the returns that come of it."""
 
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import (
     LATE_STEPS,
     STUCK,
+    RunFacts,
     Sign,
     are_all_at_limit,
     is_hopeless,

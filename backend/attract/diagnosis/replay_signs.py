@@ -2,9 +2,8 @@
 
 import math
 
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
-from attract.diagnosis.sign import UNDECIDED, Sign, named, percent
+from attract.diagnosis.sign import UNDECIDED, RunFacts, Sign, named, percent
 from attract.settings.off_policy import OffPolicySettings
 
 SETTLED_EPSILON = 0.1

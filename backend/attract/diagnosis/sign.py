@@ -1,10 +1,181 @@
 """A symptom as it shows now, and questions about a run's history that several symptoms share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
+from attract.schema.game import GameDescription
+from attract.schema.spaces import BoxSpace, DictSpace
+from attract.settings.algorithm import AlgorithmSettings
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to try; `filled` replaces `{names}` with the finding's numbers."""
+
+    text: str
+    """Sentences that begin with the action; no full stop at the end."""
+    setting: str | None = None
+    """The flag of `attract train` that does it; None if the game has to change."""
+
+    def filled(self, numbers: Mapping[str, object]) -> "Advice":
+        """A copy with the numbers filled in."""
+        setting = None if self.setting is None else self.setting.format_map(numbers)
+        return Advice(self.text.format_map({**numbers, "setting": setting}), setting)
+
+
+_COMMON: Mapping[str, Advice] = {
+    "reward-constant/unexplored": Advice("Turn on exploration: `{setting}`", "--preset explore"),
+    "reward-constant/explored": Advice(
+        "Hold each action longer, so that the agent explores further: `secondsPerStep: {longer_step:g}` in "
+        "the game, now {seconds_per_step:g}. Or give a small reward for every step towards the goal"
+    ),
+    "reward-constant/unpaid": Advice(
+        "Let `update()` return a `reward` when the goal is reached, or a small one for every step towards it"
+    ),
+    "reward-constant/price": Advice(
+        "Hold each action longer, so that random play gets further: `secondsPerStep: {longer_step:g}` in the "
+        "game, now {seconds_per_step:g}"
+    ),
+    "no-episode-ended/unlimited": Advice(
+        "End the episodes: return `terminated: true` when the game is won or lost. Or set a time limit "
+        "(`maxSeconds: 60`)"
+    ),
+    "no-episode-ended/limited": Advice(
+        "Play fewer games at once, so that each one ends sooner: `{setting}`", "--instances {fewer}"
+    ),
+    "reward-size": Advice(
+        "Use one scale: a goal is worth a few hundred steps at most. Take the logarithm of a score that "
+        "grows by factors"
+    ),
+    "time-limit/always": Advice(
+        "Set a longer time limit, so that random play can reach the goal: `maxSeconds: {longer_limit:g}`, "
+        "now {limit:g}. Or return `terminated: true` when the game is lost"
+    ),
+    "time-limit/idle": Advice(
+        "Give a negative reward for doing nothing, or start with wider actions: `{setting}`",
+        "--policy.log-std-init 1.0",
+    ),
+    "entropy-collapsed/continuous": Advice(
+        "Start with wider actions: `{setting}`", "--policy.log-std-init 1.0"
+    ),
+    "value-unexplained/forgetful": Advice(
+        "Check that the observation contains what the reward depends on. If the game shows that only earlier "
+        "in the episode, use a recurrent policy: `{setting}`",
+        "--preset memory",
+    ),
+    "value-unexplained/remembering": Advice(
+        "Check that the observation contains what the reward depends on, at least once in an episode"
+    ),
+    "term-dominates": Advice(
+        "Lower the weight of `{term}` in the game's `rewardTerms` until the other terms matter"
+    ),
+    "observation-constant": Advice("Check that the game updates it. Remove it if it is meant to be constant"),
+    "no-improvement": Advice(
+        "Play the game on the dashboard. Check that every action has an effect, and that the observation "
+        "contains what you look at"
+    ),
+    "not-above-random/short": Advice("Train longer: `{setting}`", "--total-steps 200000"),
+    "not-above-random/long": Advice(
+        "Play the game on the dashboard. Check that every move of the game is among the actions, and that "
+        "the observation gives positions relative to the player"
+    ),
+    "evaluation-differs": Advice(
+        "Run `attract check`. If it reports `state-survives-start`, reset the values that it names in "
+        '`restart`, or start each episode in a fresh page: `reset: "reload"`. If it reports nothing, try '
+        "`attract eval RUN --no-deterministic`, which samples actions as training does. If its return is far "
+        "higher and the page acts on each press of a key, set `taps: true`"
+    ),
+    "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),
+    "learner-waits/machines": Advice(
+        "Make `update()` faster, or add another machine's browser (`attract join LINK`)"
+    ),
+}
+"""By finding id, with a variant where the advice depends on the game; the same for all algorithms."""
+
+
+def advice_for(algorithm: str) -> Mapping[str, Advice]:
+    """Advice by finding id, with that of the algorithm's own settings."""
+    own = ALGORITHM_SETTINGS[algorithm].advice
+    return {**_COMMON, **{key: Advice(text, setting) for key, (text, setting) in own.items()}}
+
+
+MAX_VECTOR = 32
+"""Maximum size of an observation whose numbers each have a meaning; a larger one may be a board."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Fixed for a run."""
+
+    settings: RunSettings
+    game: GameDescription
+    """As its first worker described it."""
+    num_cores: int
+    """Processors of this machine."""
+    starts_untrained: bool = True
+    """Whether the first policy was random."""
+
+    @property
+    def algorithm(self) -> AlgorithmSettings:
+        """Settings of the algorithm."""
+        return self.settings.algorithm_settings
+
+    @property
+    def action(self) -> Literal["discrete", "continuous"]:
+        """Kind of the game's actions."""
+        return "continuous" if isinstance(self.game.action, BoxSpace) else "discrete"
+
+    @property
+    def explores(self) -> bool:
+        """Whether the run has intrinsic rewards beside the game's."""
+        return self.settings.exploration != "none"
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the game lives in a page.
+
+        Training begins episodes by the game's own restart, evaluations by fresh pages.
+        """
+        return self.game.page is not None
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether returns may be compared with the first ones.
+
+        Not with lessons, from an earlier policy, or where several agents may be each other's measure.
+        """
+        return self.starts_untrained and self.game.num_agents == 1 and not self.settings.curriculum.lessons
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """Name of each number of the observation, in the learner's order; empty for large ones."""
+        return tuple(_names(self.game))
+
+    def share_of_steps(self, divisor: int, max_steps: int) -> int:
+        """That part of the run in agent steps, at most `max_steps`; `max_steps` if the run has no end."""
+        total = self.settings.total_steps
+        return max_steps if total is None else min(max_steps, total // divisor)
+
+
+def _names(game: GameDescription) -> Iterator[str]:
+    """Empty unless the observation is a small vector, or a dictionary of such."""
+    space = game.observation
+    if isinstance(space, DictSpace):
+        boxes = {name: part for name, part in sorted(space.spaces.items()) if isinstance(part, BoxSpace)}
+        is_small = len(boxes) == len(space.spaces)
+    else:
+        boxes, is_small = {"": space}, True
+    sizes = [box.size for box in boxes.values()]
+    is_vector = all(box.dtype == "float32" and len(box.shape) <= 1 for box in boxes.values())
+    if not (is_small and is_vector) or sum(sizes) > MAX_VECTOR:
+        return
+    for name, box in boxes.items():
+        for place in range(box.size):
+            yield f"observation.{name}[{place}]" if name else f"observation[{place}]"
+
 
 LATE_UPDATES = 25
 LATE_STEPS = 100_000

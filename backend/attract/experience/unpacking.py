@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attract.experience.layout import StoreLayout
 from attract.schema.frames import malformed, shown
 from attract.schema.messages import Block, Tensor
-from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
+from attract.schema.step_numbers import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
 from attract.schema.tensor import from_numpy, to_numpy
 
 Pictures = NDArray[np.uint8]

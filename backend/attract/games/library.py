@@ -7,24 +7,50 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from attract.errors import ConfigurationError, GameError
-from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optional_file
+from attract.files import MAX_JSON_BYTES, check_inside, parse_json, parse_model, read_optional_file
 from attract.games.bundler import Bundler
-from attract.games.cards import CardFile, card_file, card_of
 from attract.games.modules import module_path, project_modules
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.page_places import PAGE_MODULE, bundled_games
-from attract.games.places import method_stack, own_stack
+from attract.games.places import SourceMap, method_stack, own_stack
 from attract.games.project import PACKAGE_DIR
-from attract.games.source_maps import SourceMap
 from attract.runs.run_ids import game_stem
-from attract.schema.api import GameEntry
+from attract.schema.api import GameCard, GameEntry
 from attract.schema.devices import DeviceName, on_device
 from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource
 from attract.settings.file import read_settings_file
+
+FOLDER: Final = "trained"
+"""Folder of the built web side; it has one folder for each game that has a card."""
+CARD: Final = "card.json"
+CardFile = Literal["card.jpg", "policy.onnx"]
+
+
+def card_of(web_dir: Path, game: str) -> GameCard | None:
+    """The card of this bundled game; None when it has none. Raises: FileError: it is damaged."""
+    path = web_dir / FOLDER / game / CARD
+    data = read_optional_file(path, MAX_JSON_BYTES, web_dir)
+    return None if data is None else parse_model(parse_json(data, path), GameCard, path)
+
+
+def card_file(web_dir: Path, game: str, file: CardFile) -> Path | None:
+    """A file beside the card; None when there is no such card.
+
+    Args:
+        game: as the user gave it: a name that is no folder's has no card.
+
+    Raises: FileError: it is a link that leads out of the built web side.
+    """
+    folder = web_dir / FOLDER
+    if not folder.is_dir() or game not in {path.name for path in folder.iterdir()}:
+        return None
+    path = folder / game / file
+    return check_inside(path, web_dir) if path.is_file() else None
+
 
 PAGE_SUFFIXES = (".page.ts", ".page.js")
 """File names of adapters of page games."""

@@ -12,6 +12,19 @@ from urllib.parse import quote, unquote, urlsplit
 
 from attract.games.project import find_project_dir, shared_folder
 
+HEAD: Final = re.compile(rb"<head(?:\s[^>]*)?>", re.IGNORECASE)
+DOCTYPE: Final = re.compile(rb"^\s*<!doctype[^>]*>", re.IGNORECASE)
+
+
+def with_first_script(page: bytes, tag: bytes) -> bytes:
+    """The page with `tag` before its own first script: in its head, or else after its doctype."""
+    for place in (HEAD, DOCTYPE):
+        match = place.search(page)
+        if match is not None:
+            return page[: match.end()] + tag + page[match.end() :]
+    return tag + page
+
+
 ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:/\S*)?")
 """A page that a server on this machine gives, such as that of a bundler."""
 PACKAGES: Final = "node_modules"

@@ -1,20 +1,54 @@
-"""The report as one HTML page, with the episodes of its findings played in it."""
+"""The HTML pages of `attract ci` and `attract difficulty`."""
 
 import base64
 import html
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from markupsafe import Markup
 
+from attract.playtest.difficulty import DifficultyReport, Estimate, ValueDifficulty
 from attract.playtest.report import Finding, Report
 from attract.playtest.templates import WEB, html_text, rendered
 from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import RecordedEpisode
+
+WIDTH, HEIGHT, MARGIN = 720, 320, 48
+CURVES: Final[tuple[tuple[str, str, Callable[[ValueDifficulty], Estimate | None]], ...]] = (
+    ("difficulty", "#b3261e", lambda row: row.difficulty),
+    ("win rate", "#1a6fb3", lambda row: row.win_rate),
+)
+
+
+def page_of(report: DifficultyReport) -> str:
+    """The whole document, which loads nothing: the chart has difficulty and win rate with their intervals."""
+    low, span = report.values[0].value, report.values[-1].value - report.values[0].value
+
+    def x(value: float) -> float:
+        return MARGIN + (WIDTH - 2 * MARGIN) * (value - low) / span
+
+    def y(share: float) -> float:
+        return HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * share
+
+    def points(places: Sequence[tuple[float, float | None]]) -> str:
+        return " ".join(f"{x(value):.1f},{y(share or 0.0):.1f}" for value, share in places)
+
+    curves: list[tuple[str, str, str, str]] = []
+    for name, color, number in CURVES:
+        found = [(row.value, each) for row in report.values if (each := number(row)) is not None]
+        highs = [(value, each.mean if each.high is None else each.high) for value, each in found]
+        lows = [(value, each.mean if each.low is None else each.low) for value, each in reversed(found)]
+        line = [(value, each.mean) for value, each in found]
+        curves.append((name, color, points([*highs, *lows]), points(line)))
+    return rendered(
+        "difficulty.html.j2", html_text,
+        report=report, curves=curves, x=x, y=y, width=WIDTH, height=HEIGHT, margin=MARGIN,
+    )  # fmt: skip
+
 
 LEAD_SECONDS: Final = 2.0
 """An episode opens so long before it happens."""

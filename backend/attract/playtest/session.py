@@ -18,9 +18,8 @@ from attract.playtest.judge import (
     new_restarts,
     slow_ticks,
 )
-from attract.playtest.orders import MIN_DRILL_SECONDS, ORDER_SECONDS, Orders
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
-from attract.playtest.plan import Confirmed, Host, Plan, Played
+from attract.playtest.plan import MIN_DRILL_SECONDS, ORDER_SECONDS, Confirmed, Host, Orders, Plan, Played
 from attract.schema.playtest import (
     MAX_ORDER_PLAYS,
     AlarmId,

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from attract.errors import ConfigurationError
-from attract.playtest.orders import ORDER_SECONDS
 from attract.playtest.outcomes import Outcomes, not_played
-from attract.playtest.plan import Host, PlayPlan
+from attract.playtest.plan import ORDER_SECONDS, Host, PlayPlan
 from attract.schema.game import GameDescription
 from attract.schema.playtest import PlaytestPlays
 

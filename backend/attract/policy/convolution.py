@@ -6,8 +6,7 @@ from typing import Final, Literal
 import torch
 from torch import Tensor, nn
 
-from attract.policy.dense import ReluLayer
-from attract.policy.initialisation import HIDDEN_GAIN, initialise
+from attract.policy.dense import HIDDEN_GAIN, ReluLayer, initialise
 
 CnnName = Literal["small", "impala"]
 

@@ -1,9 +1,24 @@
 """Fully connected layers with their activation, in the order of operations that is fast on a CPU."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+HIDDEN_GAIN = 2.0**0.5
+POLICY_HEAD_GAIN = 0.01
+VALUE_HEAD_GAIN = 1.0
+
+Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
+
+
+def initialise(layer: Layer, gain: float, generator: torch.Generator) -> Layer:
+    """The layer with orthogonal weights (Saxe et al. 2014, arXiv:1312.6120) and zero bias."""
+    nn.init.orthogonal_(layer.weight, gain, generator=generator)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+
 
 NARROW_INPUTS = 16
 """Below this many inputs x^T g is several times faster than g^T x for the same weight gradient."""

@@ -15,8 +15,7 @@ from attract.files import write_atomically
 from attract.policy.action_kinds.table import KINDS
 from attract.policy.graph import MASK_INPUT, add_action, policy_graph
 from attract.policy.network import Policy
-from attract.policy.normaliser import OBSERVATION_CLIP
-from attract.policy.observation_inputs import UINT8_SCALE, Entry
+from attract.policy.observation_inputs import OBSERVATION_CLIP, UINT8_SCALE, Entry
 from attract.schema.game import GameDescription
 
 FORMAT_VERSION = 1

@@ -8,8 +8,7 @@ from attract.errors import PolicyError
 from attract.policy.convolution import ImpalaCnn, ImpalaStage, ResidualBlock, SmallCnn
 from attract.policy.dense import ReluLayer, TanhLayer
 from attract.policy.graph_builder import GraphBuilder
-from attract.policy.normaliser import OBSERVATION_CLIP
-from attract.policy.observation_inputs import UINT8_SCALE, Entry
+from attract.policy.observation_inputs import OBSERVATION_CLIP, UINT8_SCALE, Entry
 from attract.policy.recurrent import GruCore, LstmCore, RecurrentCore
 
 _FLOAT = int(TensorProto.FLOAT)

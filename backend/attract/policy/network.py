@@ -10,10 +10,20 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.convolution import create_cnn
-from attract.policy.dense import ReluLayer, TanhLayer
-from attract.policy.initialisation import HIDDEN_GAIN, POLICY_HEAD_GAIN, VALUE_HEAD_GAIN, initialise
-from attract.policy.normaliser import ObservationNormaliser
-from attract.policy.observation_inputs import Observations, Preprocessed, observation_inputs
+from attract.policy.dense import (
+    HIDDEN_GAIN,
+    POLICY_HEAD_GAIN,
+    VALUE_HEAD_GAIN,
+    ReluLayer,
+    TanhLayer,
+    initialise,
+)
+from attract.policy.observation_inputs import (
+    ObservationNormaliser,
+    Observations,
+    Preprocessed,
+    observation_inputs,
+)
 from attract.policy.recurrent import RecurrentCore, create_core
 from attract.schema.game import GameDescription
 from attract.schema.spaces import ObservationSpace

@@ -1,12 +1,12 @@
 """The entries of an observation as the network takes them in: one of a plain box, several of a dictionary."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attract.experience.layout import SINGLE_OBSERVATION
 from attract.schema.spaces import (
@@ -16,6 +16,34 @@ from attract.schema.spaces import (
     MultiBinarySpace,
     ObservationSpace,
 )
+
+OBSERVATION_CLIP = 10.0
+"""Normalised observations lie within this many standard deviations."""
+
+
+class ObservationNormaliser(nn.Module):
+    """clip((x - mean) * inv_std, -10, 10) with fixed statistics (rule P7); at first mean 0, inv_std 1.
+
+    Buffers `mean` and `inv_std` have the observation's shape; the learner sets them between updates.
+    """
+
+    mean: Tensor
+    inv_std: Tensor
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(tuple(shape)))
+        self.register_buffer("inv_std", torch.ones(tuple(shape)))
+
+    def set_statistics(self, mean: Tensor, inv_std: Tensor) -> None:
+        """Take over new statistics, [...] of the observation's shape, any float dtype."""
+        self.mean.copy_(mean)
+        self.inv_std.copy_(inv_std)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """[..., *shape] float32 from [..., *shape] float32."""
+        return ((observations - self.mean) * self.inv_std).clamp(-OBSERVATION_CLIP, OBSERVATION_CLIP)
+
 
 _DTYPES = {"float32": torch.float32, "uint8": torch.uint8, "int32": torch.int32}
 UINT8_SCALE = 1.0 / 255.0

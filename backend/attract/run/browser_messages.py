@@ -13,8 +13,8 @@ from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
 from attract.run.inputs import Fail
 from attract.schema import close_codes
+from attract.schema.base import GrantedTier
 from attract.schema.messages import Block, FromBrowser, Hello, Observe
-from attract.schema.tiers import GrantedTier
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from attract.curriculum.metrics import EVALUATION_PREFIX
+from attract.curriculum.window import EVALUATION_PREFIX
 from attract.schema.api import EvaluationView
 
 Purpose = Literal["asked", "callback", "goal"]

@@ -9,7 +9,7 @@ from typing import Any
 from attract.run.events import EventHub, format_event
 from attract.run.fleet_changes import fleet_changes
 from attract.runs.metrics import Event
-from attract.schema.events import MetricNames
+from attract.schema.metrics import MetricNames
 
 KEEP_ALIVE_SECONDS = 15.0
 RECHECK_SECONDS = 60.0

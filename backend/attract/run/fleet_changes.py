@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attract.schema.events import FleetChanges, HostChanges, WorkerChanges
+from attract.schema.metrics import FleetChanges, HostChanges, WorkerChanges
 
 View = Mapping[str, Any]
 """A `FleetView`, a `HostView` or a `WorkerView` as plain JSON."""

@@ -12,7 +12,7 @@ from attract.games.library import GameLibrary, GameModule
 from attract.games.places import Place, first_place
 from attract.run.episode_keeper import build_hashes, list_played_page
 from attract.schema.api import CheckFinding, CheckView
-from attract.schema.base import WireModel
+from attract.schema.base import GrantedTier, WireModel
 from attract.schema.game_messages import (
     CheckedPlay,
     CheckGame,
@@ -25,7 +25,6 @@ from attract.schema.game_messages import (
 )
 from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.schema.tiers import GrantedTier
 
 HOST_SECONDS = 10.0
 ANSWER_SECONDS = 20.0

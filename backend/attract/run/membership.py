@@ -10,7 +10,7 @@ from attract.run.game_checker import GameChecker
 from attract.run.ports import BrowserSockets
 from attract.runs.log_lines import bind
 from attract.schema import close_codes
-from attract.schema.base import WireModel
+from attract.schema.base import GrantedTier, WireModel
 from attract.schema.messages import (
     Assignment,
     EpisodesReplayed,
@@ -22,7 +22,6 @@ from attract.schema.messages import (
     HostStatus,
     WelcomeHost,
 )
-from attract.schema.tiers import GrantedTier
 
 log = logging.getLogger(__name__)
 

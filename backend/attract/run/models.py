@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from attract.errors import CheckpointError, UnknownRunError
 from attract.runs.archive import RunArchive, known_run
 from attract.runs.version_model import version_model
-from attract.schema.versions import VersionsView
+from attract.schema.run_list import VersionsView
 from attract.settings.collection import policy_ids
 
 if TYPE_CHECKING:

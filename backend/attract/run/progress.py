@@ -7,7 +7,7 @@ from typing import Any
 
 from attract.curriculum.controller import CurriculumController
 from attract.diagnosis.diagnosis import Diagnosis
-from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.sign import RunFacts
 from attract.diagnosis.verdict import UNMEASURED, Verdict, as_evaluated, as_measured, judge
 from attract.run.effects import Kind
 from attract.run.goal import Goal

@@ -9,8 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
 
-from attract.curriculum.metrics import EVALUATION_PREFIX
-from attract.curriculum.window import RETURN
+from attract.curriculum.window import EVALUATION_PREFIX, RETURN
 from attract.errors import (
     AttractError,
     ConfigurationError,
@@ -29,7 +28,7 @@ from attract.runs.plain_text import plain
 from attract.runs.trash import TRASH, deleted_runs
 from attract.schema.api import LogEntry, RunState, RunView
 from attract.schema.metrics import MetricsView
-from attract.schema.versions import VersionEvaluation, VersionView
+from attract.schema.run_list import VersionEvaluation, VersionView
 from attract.settings.collection import policy_ids
 
 VIEW = "view"

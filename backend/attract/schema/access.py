@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from attract.schema.base import Count, Name, Text, WireModel
-from attract.schema.tiers import GrantedTier, LinkTier
+from attract.schema.base import Count, GrantedTier, LinkTier, Name, Text, WireModel
 
 
 class JoinRequest(WireModel):

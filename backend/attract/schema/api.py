@@ -4,12 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text, WireModel
+from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text, Tier, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.schema.tiers import Tier
 
 PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]

@@ -1,8 +1,15 @@
 """The base of everything that crosses a process boundary: immutable, closed, described."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+GrantedTier = Literal["local", "invited"]
+"""Tiers that a token can grant: the operator's own fleet, or an invited one."""
+LinkTier = Literal["local", "invited", "viewer"]
+"""What an invitation grants: a tier of workers, or only to look."""
+Tier = Literal["local", "invited", "public"]
+"""`public` is for workers without any invitation, which no token grants today."""
 
 
 class WireModel(BaseModel):

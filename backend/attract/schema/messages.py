@@ -13,6 +13,7 @@ from attract.schema.base import (
     Seconds,
     Seed,
     Text,
+    Tier,
     UncheckedCount,
     WireBytes,
 )
@@ -27,11 +28,9 @@ from attract.schema.game_messages import (
     ParameterDistribution,
     ReplayEpisodes,
 )
-from attract.schema.pictures import PackedPictures
 from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, Tensor
-from attract.schema.tiers import Tier
+from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, PackedPictures, Tensor
 
 Purpose = Literal["train", "evaluate", "warmup", "replay"]
 EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]

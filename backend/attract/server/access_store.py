@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, cast
 
 from attract.errors import AccessError, ConfigurationError
 from attract.runs.database import open_database
-from attract.schema.tiers import LinkTier
+from attract.schema.base import LinkTier
 
 SessionRole = Literal["admin", "viewer"]
 

@@ -13,7 +13,7 @@ import uvicorn
 from typing_extensions import override
 
 from attract.errors import ConfigurationError
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 from attract.processes.interrupt import SAME_SECONDS, Terminated
 
 BACKLOG = 2048

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from attract.server.token_bucket import TokenBucket
+from attract.server.quiet_log import TokenBucket
 
 AUDIT_FILE: Final = "audit.jsonl"
 MAX_BYTES: Final = 4 << 20

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.schema.api import Problem
-from attract.schema.tiers import GrantedTier
+from attract.schema.base import GrantedTier
 from attract.server.access_store import AccessStore, KeptSession
 from attract.server.audit_trail import AuditTrail, Detail
 from attract.server.names import ServerNames

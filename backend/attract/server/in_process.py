@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from attract.processes.children import StartLearner, spawn_learner
-from attract.processes.descriptors import raise_open_files
+from attract.processes.cores import raise_open_files
 from attract.run.service import RunService
 from attract.server.app import build_app
 from attract.server.app_server import listen, serving

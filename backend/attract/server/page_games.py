@@ -1,5 +1,7 @@
 """The pages that games live in: served at origins of their own, which have nothing of this server's."""
 
+import base64
+import hashlib
 import json
 import mimetypes
 import re
@@ -14,10 +16,40 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.browser.chromium import PACKAGE_HOSTS
-from attract.games.page_files import FetchedFile, PageAddress, PageFiles
-from attract.games.page_script import with_first_script
+from attract.games.page_files import FetchedFile, PageAddress, PageFiles, with_first_script
 from attract.server.names import ServerNames
-from attract.server.sandbox import SCRIPT, script_hashes
+
+SANDBOX_PAGE: Final = "sandbox.html"
+"""Below the pages' folder; its own few lines are a script within it."""
+SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+def script_hashes(scripts: list[str]) -> str:
+    """These scripts and no others, as sources of a Content-Security-Policy."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+def sandbox_policy(page: str) -> str:
+    """The Content-Security-Policy of `page`, which the threads that it starts inherit.
+
+    An opaque origin has no cookies and no storage, and shares nothing with any other. Code comes from the
+    page's own scripts, named by their hashes, and from `blob:` addresses, which only the frame and its thread
+    can make; nothing is fetched, from this server as little as from any other.
+    """
+    return "; ".join(
+        (
+            "sandbox allow-scripts",
+            "default-src 'none'",
+            f"script-src {script_hashes(SCRIPT.findall(page))} blob: 'wasm-unsafe-eval'",
+            "worker-src blob:",
+            "connect-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'self'",
+        )
+    )
+
 
 HOST: Final = re.compile(r"g\d{1,9}-([0-9a-f]{32})\.localhost(?::\d{1,5})?", re.IGNORECASE)
 """Browsers take these names for this machine, and each for a site of its own, with a process of its own.

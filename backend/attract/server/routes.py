@@ -22,8 +22,7 @@ from attract.errors import (
     RunActiveError,
     UnknownRunError,
 )
-from attract.games.cards import CardFile
-from attract.games.library import GameLibrary
+from attract.games.library import CardFile, GameLibrary
 from attract.run.event_stream import stream_events
 from attract.run.events import event_of
 from attract.run.settings_view import setting_problems, settings_form, settings_view
@@ -48,9 +47,9 @@ from attract.schema.api import (
 )
 from attract.schema.metrics import MetricDefinitions, MetricsView
 from attract.schema.recorded_episode import RecordedEpisode
+from attract.schema.run_list import VersionsView
 from attract.schema.studies import StudySummary, StudyView
-from attract.schema.versions import VersionsView
-from attract.server import access_routes, episode_routes, run_list_routes
+from attract.server import access_routes, past_run_routes
 from attract.server.compression import smallest
 from attract.server.dependencies import (
     DemonstrationsDep,
@@ -64,7 +63,7 @@ from attract.server.dependencies import (
 )
 from attract.server.exposition import CONTENT_TYPE
 from attract.server.guard import routes_for
-from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
+from attract.server.page_games import SANDBOX_PAGE, sandbox_policy
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
@@ -88,8 +87,7 @@ def add_routes(app: FastAPI) -> None:
     for router in (
         *(public, viewer, admin),
         *(access_routes.public, access_routes.viewer, access_routes.admin),
-        *(run_list_routes.viewer, run_list_routes.admin),
-        *(episode_routes.viewer, episode_routes.admin, episode_routes.sender),
+        *(past_run_routes.viewer, past_run_routes.admin, past_run_routes.sender),
         pages,
     ):
         app.router.routes.extend(router.routes)
@@ -302,7 +300,7 @@ def get_demonstrations(game_id: GameId, store: DemonstrationsDep) -> list[Demons
     return store.entries(game_id)
 
 
-@episode_routes.sender.post("/api/demonstrations", status_code=201)
+@past_run_routes.sender.post("/api/demonstrations", status_code=201)
 def keep_demonstration(body: RecordedEpisode, store: DemonstrationsDep) -> DemonstrationEntry:
     return store.add(body)
 

@@ -10,8 +10,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 
 from attract.schema.close_codes import BACKPRESSURE
-from attract.server.quiet_log import quieten
-from attract.server.token_bucket import TokenBucket
+from attract.server.quiet_log import TokenBucket, quieten
 from attract.settings.run import ServerSettings
 
 if TYPE_CHECKING:

@@ -17,14 +17,12 @@ from attract.experience.unpacking import claimed_bytes
 from attract.runs.log_lines import bind, bound_ids
 from attract.runs.plain_text import plain
 from attract.schema import PROTOCOL_VERSION, close_codes
-from attract.schema.base import WireModel
+from attract.schema.base import GrantedTier, WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import Block, FromBrowser, Hello, Refused
-from attract.schema.tiers import GrantedTier
 from attract.server.audit_trail import Detail
 from attract.server.guard import Grant, Guard, token_key
-from attract.server.quiet_log import QuietFilter
-from attract.server.token_bucket import TokenBucket
+from attract.server.quiet_log import QuietFilter, TokenBucket
 from attract.settings.run import ServerSettings
 
 FRAMES_PER_TURN = 16

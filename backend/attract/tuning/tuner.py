@@ -13,7 +13,6 @@ from attract.errors import ConfigurationError, TrialError
 from attract.schema.studies import StudyConfirmation, StudyState, StudyView
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings
-from attract.tuning.pruning import Rungs, is_behind, is_late, scores_at
 from attract.tuning.runner import Progress, TrialOrder, TrialResult, TrialRunner
 from attract.tuning.search import Search, SearchTrial
 from attract.tuning.space import (
@@ -26,7 +25,17 @@ from attract.tuning.space import (
     search_space,
     value_at,
 )
-from attract.tuning.verdict import Point, Sample, finalists_of, judge, winner_of
+from attract.tuning.verdict import (
+    Point,
+    Rungs,
+    Sample,
+    finalists_of,
+    is_behind,
+    is_late,
+    judge,
+    scores_at,
+    winner_of,
+)
 
 DEFAULT: Final = 0
 """The trial of the defaults."""

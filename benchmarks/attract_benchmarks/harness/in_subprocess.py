@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

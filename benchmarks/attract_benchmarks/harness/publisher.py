@@ -21,7 +21,7 @@ from attract.learner.process.loop import Learner
 from attract.learner.process.main import SWITCH_SECONDS, die_with_parent
 from attract.learner.registry import choose_algorithm
 from attract.policy.export import OnnxPatcher
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 from attract.schema.learner import (
     Awaited,
     Begin,

@@ -5,8 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from attract.games.cards import CARD
-from attract.games.library import GameLibrary
+from attract.games.library import CARD, GameLibrary
 from attract.processes.exit_codes import DONE, GOAL_MISSED
 from attract.schema.api import GameCard
 from attract_benchmarks.harness.command_line import attract

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from attract.browser.chromium import launch_switches, require_chromium
-from attract.browser.page import PageError, UnwatchedPage
+from attract.browser.host import PageError, UnwatchedPage
 from free_port import free_port
 from served_page import served_page
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attract.curriculum.metrics import check_metric
+from attract.curriculum.window import check_metric
 from attract.errors import ConfigurationError
 from attract.settings.run import RunSettings
 from fake_worker import counting_description

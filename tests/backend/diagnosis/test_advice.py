@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attract import cli, diagnosis
-from attract.diagnosis.advice import Advice, advice_for
+from attract.diagnosis.sign import Advice, advice_for
 from attract.settings.run import ALGORITHM_SETTINGS
 
 ADVICE = {

@@ -3,8 +3,8 @@
 import pytest
 
 from attract.diagnosis import learning_signs as signs
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
+from attract.diagnosis.sign import RunFacts
 from attract.diagnosis.verdict import Measured
 from run_facts import run_facts
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from attract.diagnosis.advice import advice_for
+from attract.diagnosis.diagnosis import SYMPTOMS
 from attract.diagnosis.history import History
-from attract.diagnosis.sign import is_like_random, percent
-from attract.diagnosis.symptoms import SYMPTOMS
+from attract.diagnosis.sign import advice_for, is_like_random, percent
 from attract.diagnosis.verdict import MIN_EPISODES, UNMEASURED, Measured, Verdict, judge, number_text
 from attract.settings.presets import PRESET_HELP
 from attract.settings.run import ALGORITHM_SETTINGS

@@ -16,8 +16,8 @@ from attract.experience.unpacking import BlockUnpacker
 from attract.experience.validate import check_block
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block, FinalObservations, Tensor
-from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
 from attract.schema.spaces import BoxSpace
+from attract.schema.step_numbers import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from fake_worker import counting_description

@@ -9,8 +9,8 @@ from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.episodes import Episode, columns_of
 from attract.schema.messages import Block, EpisodeColumns, Tensor
-from attract.schema.pictures import PackedPictures
 from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.step_numbers import PackedPictures
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from fake_worker import counting_description

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.games.cards import card_file, card_of
+from attract.games.library import card_file, card_of
 from attract.schema.api import GameCard
 
 

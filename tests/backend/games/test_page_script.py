@@ -2,7 +2,7 @@
 
 import pytest
 
-from attract.games.page_script import with_first_script
+from attract.games.page_files import with_first_script
 
 TAG = b"<script>ours</script>"
 

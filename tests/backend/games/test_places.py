@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from attract.games.places import Place, first_place, method_stack, own_frames, own_stack
-from attract.games.source_maps import SourceMap
+from attract.games.places import Place, SourceMap, first_place, method_stack, own_frames, own_stack
 from attract.schema.game_messages import MethodSource
 
 SHA = "ab" * 32

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from attract.games.source_maps import SourceMap
+from attract.games.places import SourceMap
 
 # By hand, base 64 VLQ: A = 0, C = 1, E = 2, I = 4, K = 5, D = -1; g is a digit with more to follow.
 # Line 1: column 0 -> a.ts 1:1 ("AAAA"); column 4 -> a.ts 1:3 ("IAAE").

@@ -10,10 +10,16 @@ import pytest
 from pydantic import TypeAdapter
 
 from attract.errors import ConfigurationError
-from attract.playtest.orders import DRILL_SECONDS, MIN_DRILL_SECONDS, ORDER_SECONDS, Orders
-from attract.playtest.plan import Plan, Played
-from attract.playtest.players import crowd, held_actions
-from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies, younger
+from attract.playtest.plan import DRILL_SECONDS, MIN_DRILL_SECONDS, ORDER_SECONDS, Orders, Plan, Played
+from attract.playtest.players import (
+    crowd,
+    exported_policy,
+    hashes,
+    held_actions,
+    is_exported,
+    run_policies,
+    younger,
+)
 from attract.runs.directory import RunDirectory
 from attract.schema.base import Seed
 from attract.schema.playtest import (

@@ -11,12 +11,11 @@ from attract.commands.json_output import json_text
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import printable
 from attract.playtest.difficulty import DifficultyReport, Estimate, Step, ValueDifficulty
-from attract.playtest.difficulty_page import HEIGHT, MARGIN, WIDTH, page_of
 from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
 from attract.playtest.junit import junit_xml
 from attract.playtest.report import OracleState, Report
-from attract.playtest.report_page import ShownGame, report_page
-from attract.playtest.report_text import text_lines
+from attract.playtest.report_page import HEIGHT, MARGIN, WIDTH, ShownGame, page_of, report_page
+from attract.playtest.templates import text_lines
 from attract.runs.metrics import MetricsStore, UpdateRow
 from playtest_reports import BUILD, failed, found, report
 from recorded_episodes import recorded

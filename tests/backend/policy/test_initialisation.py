@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from attract.policy.initialisation import HIDDEN_GAIN, POLICY_HEAD_GAIN, initialise
+from attract.policy.dense import HIDDEN_GAIN, POLICY_HEAD_GAIN, initialise
 
 
 def generator(seed: int = 1) -> torch.Generator:

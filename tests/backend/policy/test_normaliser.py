@@ -1,6 +1,6 @@
 import torch
 
-from attract.policy.normaliser import ObservationNormaliser
+from attract.policy.observation_inputs import ObservationNormaliser
 
 
 def test_P7_the_normaliser_by_hand():

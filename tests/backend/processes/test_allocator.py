@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 
 PROGRAM = """
 import resource, sys
 import torch
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 torch.set_num_threads(1)
 if sys.argv[1] == "keep":
     assert keep_freed_memory()

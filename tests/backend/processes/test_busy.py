@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from attract.processes.busy import LateError, slowdown, within
+from attract.commands.look import LateError, slowdown, within
 
 
 async def test_what_is_done_in_time_is_returned_and_its_error_raised() -> None:

@@ -8,7 +8,7 @@ import pytest
 RAISED = """
 import resource, sys
 from attract.errors import ConfigurationError
-from attract.processes.descriptors import raise_open_files
+from attract.processes.cores import raise_open_files
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))
 try:
     print(raise_open_files(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])

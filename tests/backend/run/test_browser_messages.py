@@ -17,8 +17,8 @@ from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.inference_relay import CentralRelay
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Hello, Lease, Observe
-from attract.schema.pictures import REPEATS, PackedPictures, PackedStacks
 from attract.schema.spaces import BoxSpace
+from attract.schema.step_numbers import REPEATS, PackedPictures, PackedStacks
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from driven_core import HOST, ready_learner, small_config

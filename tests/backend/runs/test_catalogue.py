@@ -10,9 +10,8 @@ from attract.errors import ConfigurationError, QueryError, RunActiveError, Unkno
 from attract.runs.archive import RunArchive
 from attract.runs.catalogue import KEEP_SECONDS, OwnSettings, RunCatalogue, differing, list_runs
 from attract.runs.directory import RunDirectory
-from attract.runs.index import Indexed
+from attract.runs.index import LABELS, Indexed
 from attract.runs.indexed_run import IndexedRun
-from attract.runs.labels import LABELS
 from attract.schema.run_list import EditLabels, RunLabels, RunList, SettingValue
 from attract.settings.given import Layer, LayeredSettings, join_layers
 from indexed_runs import indexed, run_on_disk

@@ -10,8 +10,7 @@ import pytest
 
 from attract.runs.archive import VIEW, RunArchive
 from attract.runs.directory import RunDirectory
-from attract.runs.index import INDEX, MIN_READ, IndexFile, RunIndex
-from attract.runs.labels import write_labels
+from attract.runs.index import INDEX, MIN_READ, IndexFile, RunIndex, write_labels
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary, RunView
 from attract.schema.run_list import RunLabels

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import attract
-from attract.curriculum.metrics import EVALUATION_METRICS, EVALUATION_PREFIX
+from attract.curriculum.window import EVALUATION_METRICS, EVALUATION_PREFIX
 from attract.runs.metric_table import DEFINITIONS
 
 RECORDED = re.compile(r'f?"((?:train|rollout|time|fleet|federated|curriculum)/[a-z_]+)["/]')

@@ -14,10 +14,18 @@ from attract.schema.api import MetricsRow, RunView, StartRun
 from attract.schema.devices import DEVICES, DeviceName, device_of, on_device
 from attract.schema.messages import Block, StepOutcome
 from attract.schema.metrics import MetricSeries, MetricsView
-from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures
-from attract.schema.playtest_reports import PlaytestFinding, PlaytestReport
 from attract.schema.probe import MAX_TRIED, ProbeChoice, ProbePlay, ProbeVerified
-from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS, Tensor
+from attract.schema.recorded_episode import PlaytestFinding, PlaytestReport
+from attract.schema.step_numbers import (
+    CONTINUES,
+    DECIDED_NUMBERS,
+    OUTCOME_NUMBERS,
+    REPEATS,
+    STEP_NUMBERS,
+    WHOLE,
+    PackedPictures,
+    Tensor,
+)
 from attract.schema.studies import StudyTrial
 from blocks import played_block
 from playtest_reports import failed, found

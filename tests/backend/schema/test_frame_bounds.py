@@ -8,8 +8,14 @@ import ormsgpack
 import pytest
 
 from attract.errors import ProtocolError
-from attract.schema.frame_bounds import MAX_CONTAINERS, MAX_ITEMS, MAX_NAMES, check_names, check_size
-from attract.schema.frames import decode_from_browser
+from attract.schema.frames import (
+    MAX_CONTAINERS,
+    MAX_ITEMS,
+    MAX_NAMES,
+    check_names,
+    check_size,
+    decode_from_browser,
+)
 from attract.schema.messages import FROM_BROWSER
 
 EPISODE = {

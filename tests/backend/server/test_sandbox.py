@@ -3,7 +3,7 @@
 import base64
 import hashlib
 
-from attract.server.sandbox import sandbox_policy
+from attract.server.page_games import sandbox_policy
 
 
 def directives(page: str) -> dict[str, list[str]]:

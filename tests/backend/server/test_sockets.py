@@ -14,7 +14,7 @@ from attract.errors import ProtocolError
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded, Tensor
-from attract.schema.pictures import PackedPictures
+from attract.schema.step_numbers import PackedPictures
 from attract.server.guard import Guard, token_key
 from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
 from attract.settings.run import ServerSettings

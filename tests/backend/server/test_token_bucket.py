@@ -1,4 +1,4 @@
-from attract.server.token_bucket import TokenBucket
+from attract.server.quiet_log import TokenBucket
 
 
 def test_a_burst_is_let_through_and_then_the_steady_rate():

@@ -5,10 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from attract.tuning.pruning import Rungs, is_behind, is_late, rungs_of, scores_at
 from attract.tuning.search import NEAR_TRIALS, Search, SearchTrial
 from attract.tuning.space import SPACE_DATA, Choice, Range
-from attract.tuning.verdict import Point, Sample, chance_of, finalists_of, judge, winner_of
+from attract.tuning.verdict import (
+    Point,
+    Rungs,
+    Sample,
+    chance_of,
+    finalists_of,
+    is_behind,
+    is_late,
+    judge,
+    rungs_of,
+    scores_at,
+    winner_of,
+)
 
 SPACE = {
     "ppo.gamma": Choice((0.9, 0.99)),

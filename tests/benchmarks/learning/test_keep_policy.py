@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.games.cards import CARD
-from attract.games.library import GameLibrary
+from attract.games.library import CARD, GameLibrary
 from attract.schema.api import GameCard
 from attract.vector.score import score
 from attract_benchmarks.learning.keep_policy import FILES, KEPT_TASKS, WEB_DIR, picture, trained_folder

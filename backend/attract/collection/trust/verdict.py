@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from attract.schema.tiers import Tier
+from attract.schema.base import Tier
 
 MAX_SIT_OUT_SECONDS: Final = 600.0
 MAX_SIT_OUT_STALLS: Final = 10.0

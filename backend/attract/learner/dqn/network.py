@@ -10,7 +10,7 @@ from attract.algorithm.distributions import ActionDistribution, mask_logits
 from attract.policy.action_kinds.discrete import Categorical
 from attract.policy.action_kinds.multi_binary import Bernoulli
 from attract.policy.action_kinds.multi_discrete import MultiCategorical
-from attract.policy.initialisation import POLICY_HEAD_GAIN, initialise
+from attract.policy.dense import POLICY_HEAD_GAIN, initialise
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Preprocessed
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attract.errors import CheckpointError, ConfigurationError, FederationError
 from attract.learner.process.channel import Channel
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 from attract.runs.log_files import redirect_output
 from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
 from attract.schema.learner import Awaited, Begin, Failed, Shutdown, ToLearner

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attract.policy.initialisation import HIDDEN_GAIN, VALUE_HEAD_GAIN, initialise
+from attract.policy.dense import HIDDEN_GAIN, VALUE_HEAD_GAIN, initialise
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Preprocessed
 

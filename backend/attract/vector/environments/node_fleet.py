@@ -16,9 +16,8 @@ from typing import Final
 
 from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.games.library import GameModule
-from attract.games.places import method_stack, own_stack
+from attract.games.places import SourceMap, method_stack, own_stack
 from attract.games.project import PACKAGE_DIR
-from attract.games.source_maps import SourceMap
 from attract.schema.base import WireModel
 from attract.schema.frames import LENGTH, decode_from_browser, encode, message_length
 from attract.schema.game import GameDescription

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attract.schema.recorded_episode import MAX_ACTION_BYTES
-from attract.server.episode_routes import MAX_BYTES
 from attract.server.guard import MAX_BODY_BYTES
+from attract.server.past_run_routes import MAX_BYTES
 from gateway_world import GatewayWorld
 from recorded_episodes import recorded_document
 

@@ -1,23 +1,56 @@
-"""The routes by which the recorded episodes of a run are listed, fetched, starred, deleted and added.
-
-Those of the findings of `attract ci` are listed with them.
-"""
+"""The routes of past runs: the list of runs, and what is recorded of their episodes."""
 
 import asyncio
-from typing import Final
+from typing import Annotated, Final
+
+from fastapi import Query
 
 from attract.run.events import event_of
+from attract.runs.catalogue import NEWEST_FIRST, PAGE
 from attract.runs.playtest_reports import list_reports
-from attract.schema.playtest_reports import PlaytestReport
-from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode, StarEpisode
+from attract.schema.recorded_episode import EpisodeEntry, PlaytestReport, RecordedEpisode, StarEpisode
+from attract.schema.run_list import DeletedRun, EditLabels, RunList, RunRow
 from attract.server.dependencies import ServiceDep, SettingsDep
 from attract.server.guard import routes_for
 
 MAX_BYTES: Final = 4 << 20
 """Limit of an episode's body: that of its file."""
-
+MAX_QUERY_CHARACTERS = 2_000
+"""Limit of the parameter; the search has a smaller one and says so."""
 
 viewer, admin, sender = routes_for("viewer"), routes_for("admin"), routes_for("admin", MAX_BYTES)
+
+
+@viewer.get("/api/runs")
+def get_runs(
+    service: ServiceDep,
+    q: Annotated[str, Query(max_length=MAX_QUERY_CHARACTERS)] = "",
+    sort: Annotated[str, Query(min_length=1, max_length=130)] = NEWEST_FIRST,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = PAGE,
+    after: Annotated[str | None, Query(max_length=141)] = None,
+    metrics: Annotated[str, Query(max_length=MAX_QUERY_CHARACTERS)] = "",
+) -> RunList:
+    return service.catalogue.list(q, sort, limit=limit, after=after, metrics=metrics.split(","))
+
+
+@admin.patch("/api/runs/{run_id}")
+def edit_run(run_id: str, body: EditLabels, service: ServiceDep) -> RunRow:
+    return service.catalogue.edit(run_id, body)
+
+
+@admin.delete("/api/runs/{run_id}")
+def delete_run(run_id: str, service: ServiceDep) -> DeletedRun:
+    return service.catalogue.delete(run_id)
+
+
+@admin.post("/api/trash/{trash_id}/restore")
+def restore_run(trash_id: str, service: ServiceDep) -> RunRow:
+    return service.catalogue.restore(trash_id)
+
+
+@admin.delete("/api/trash/{trash_id}")
+def erase_run(trash_id: str, service: ServiceDep) -> DeletedRun:
+    return service.catalogue.erase(trash_id)
 
 
 @viewer.get("/api/findings")

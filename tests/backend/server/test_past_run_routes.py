@@ -10,7 +10,7 @@ from attract.run.events import Listening
 from attract.runs.episode_choice import EpisodeLimits
 from attract.runs.episode_files import written
 from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
-from attract.server.episode_routes import MAX_BYTES
+from attract.server.past_run_routes import MAX_BYTES
 from gateway_world import GatewayWorld
 from playtest_reports import failed, found
 from recorded_episodes import recorded
