@@ -12,7 +12,15 @@ const run = (run_id: string, rest: Partial<RunRow> = {}) =>
   }) as RunRow;
 
 test("without a run it is a first visit, unless some were not read yet or one goes on", () => {
-  const list = { runs: [], num_found: 0, num_hidden: 0, num_unread: 0, next: null, settings: [], metrics: [] };
+  const list = {
+    runs: [],
+    num_found: 0,
+    num_hidden: 0,
+    num_unread: 0,
+    next: null,
+    settings: [],
+    metrics: [],
+  };
   expect(isFirstVisit(list, null)).toBe(true);
   expect(isFirstVisit({ ...list, num_unread: 3000 }, null)).toBe(false);
   expect(isFirstVisit({ ...list, num_found: 1 }, null)).toBe(false);
