@@ -67,7 +67,7 @@ async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str, browse
         await page.locator('tr[data-id="run-2"] a.run-name').click()
         await expect(page).to_have_url(re.compile("run-2.*smooth=0.8"))
         await page.get_by_role("link", name="Runs", exact=True).click()
-        await expect(page).to_have_url(re.compile("group=state$"))
+        await expect(page).to_have_url(re.compile("group=state&smooth=0.8$"))
 
 
 async def test_n7_the_chart_on_the_overview_is_enlarged_and_pinned_there(

@@ -1,4 +1,4 @@
-"""The table of runs and the comparison of runs in a real browser."""
+"""The table of runs, and beside it the charts of the ticked ones, in a real browser."""
 
 import re
 import time
@@ -254,11 +254,10 @@ async def test_seeds_of_equal_settings_are_one_row_that_opens(
         await check_accessible(page, "groups of runs")
         await groups.nth(1).get_by_role("checkbox").check()
         await page.get_by_role("button", name="Compare").click()
-        bands = page.locator(".chart-legend li")
+        bands = page.locator('figure[data-metric="rollout/ep_rew_mean"] .chart-legend li')
         await expect(bands).to_have_text(
             [re.compile("learning_rate 0.004, 2 seeds"), re.compile("learning_rate 0.0001, 2 seeds")]
         )
-        await page.go_back()
         await page.get_by_label("Group by").select_option("ppo.learning_rate")
         await expect(page.get_by_role("button", name="learning_rate 0.0001")).to_be_visible()
         assert "group=ppo.learning_rate" in page.url
@@ -307,7 +306,8 @@ async def test_two_runs_are_compared(shared_address: str, browser: Browser) -> N
         await expect(page.get_by_role("heading", name="Compare 2 runs")).to_be_visible()
         chart = page.locator('figure[data-metric="rollout/ep_rew_mean"]')
         await expect(chart).to_have_attribute("data-runs", "2")
-        await expect(chart).to_have_attribute("data-high", re.compile(r"^9"))
+        # The last of nine steps of 1, and of 1 / 9.
+        await expect(chart.locator(".chart-legend output")).to_have_text(["9", "1"])
         # Both are over: they are not asked for again.
         asked.clear()
         await page.clock.run_for(30_000)
@@ -334,6 +334,51 @@ async def test_two_runs_are_compared(shared_address: str, browser: Browser) -> N
         await check_accessible(page, "a comparison")
         PICTURES.mkdir(parents=True, exist_ok=True)
         await photograph_all(page, PICTURES, "compare")
+
+
+async def test_charts_of_ticked_runs_have_a_baseline_and_any_metric_a_column(
+    shared_address: str, browser: Browser
+) -> None:
+    async with open_page(browser, shared_address) as (page, _):
+        await open_table(page, "?sort=id&ticked=fast-1,slow-1")
+        chart = page.locator('figure[data-metric="rollout/ep_rew_mean"]')
+        await expect(chart).to_have_attribute("data-runs", "2")
+        # The colour of a row is that of its line; a press hides the line.
+        eye = row(page, "slow-1").get_by_role("button", name="Draw slow-1")
+        await expect(eye).to_have_css("--series", await color_of(chart.locator(".chart-legend li").nth(1)))
+        await eye.click()
+        await expect(chart).to_have_attribute("data-runs", "1")
+        await eye.click()
+        await page.get_by_role("button", name="Baseline: fast-1").click()
+        numbers = page.get_by_role("region", name="Numbers of each run")
+        await expect(numbers.get_by_role("row", name=re.compile("Best return"))).to_contain_text("1 −8")
+        await expect(row(page, "slow-1").locator('[data-column="best"]')).to_contain_text("−8")
+        await page.get_by_role("checkbox", name="Charts show the difference to fast-1").check()
+        await expect(chart.locator(".chart-legend output")).to_have_text(["0", "-8"])
+        await page.get_by_role("button", name="Columns").click()
+        await page.get_by_role("textbox", name="Find a column").fill("rew_mean")
+        await page.get_by_role("checkbox", name="Return (rollout/ep_rew_mean)").check()
+        await page.keyboard.press("Escape")
+        column = row(page, "slow-2").locator('[data-column="rollout/ep_rew_mean"]')
+        await expect(column).to_contain_text("2")
+        await page.get_by_role("button", name="Views").click()
+        await page.get_by_role("textbox", name="Name of this view").fill("against fast")
+        await page.keyboard.press("Enter")
+        await check_accessible(page, "saved views")
+        await page.evaluate("location.hash = '#/runs'")
+        await page.reload()
+        await expect(page.get_by_role("heading", name="Compare 2 runs")).to_have_count(0)
+        await page.get_by_role("button", name="Views").click()
+        await page.get_by_role("link", name="against fast").click()
+        await expect(chart.locator(".chart-legend output")).to_have_text(["0", "-8"])
+        await expect(column).to_be_visible()
+        # Scrolled to its last column, a row still has its name.
+        await page.locator(".data-scroll").evaluate("(box) => box.scrollTo(box.scrollWidth, 0)")
+        await expect(row(page, "fast-2").get_by_role("link")).to_be_in_viewport()
+
+
+async def color_of(line: Locator) -> str:
+    return await line.evaluate("(line) => line.style.getPropertyValue('--series')")
 
 
 # `make test` compares two runs below.
@@ -393,6 +438,8 @@ async def test_who_may_only_look_is_offered_no_change(address: str, browser: Bro
         await route.fulfill(response=answer, json={**await answer.json(), "role": "viewer"})
 
     async with open_page(browser, address) as (page, _):
+        # The token of the address has become a session.
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         await page.route("**/api/info", as_viewer)
         await page.reload()
         await open_table(page)

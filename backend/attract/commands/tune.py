@@ -123,7 +123,9 @@ TrialsOf = Callable[[TuneOptions, RunSettings, Path], Trials]
 
 def trials_here(options: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
     """A runner of trials as processes of this machine."""
-    return Trials(ProcessRunner(folder), parallel_of(options, settings))
+    # A study lies in `tuning/` of the runs folder.
+    runner = ProcessRunner(folder, kept_in=folder.parent.parent)
+    return Trials(runner, parallel_of(options, settings))
 
 
 def tune_on_ray(game: str, settings: LayeredSettings, options: TuneOptions, server: ServerSettings) -> int:

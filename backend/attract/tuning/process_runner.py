@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import signal
 import sys
@@ -12,14 +13,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attract.errors import TrialError
+from attract.errors import FileError, TrialError
 from attract.processes.exit_codes import DONE, GOAL_MISSED, INTERRUPTED, USAGE
 from attract.runs.directory import RunDirectory
+from attract.runs.labels import write_labels
+from attract.schema.run_list import RunLabels
 from attract.settings.file import settings_text
 from attract.settings.run import SERVER_VARIABLES
 from attract.settings.variables import SETTING_VARIABLES
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
+NOT_KEPT: Final = ("best", "latest", "checkpoints")
+"""Parts of a trial's run that are most of its bytes; its exported policy can be watched without them."""
+MAX_TAG: Final = 40
 END_SECONDS: Final = 30.0
 """Time that a trial has to end after it was asked to."""
 SAID_CHARACTERS: Final = 1000
@@ -32,12 +38,20 @@ class ProcessRunner:
     Owner: the tune command. A trial whose tuner was killed ends by itself: its output has no reader.
     """
 
-    def __init__(self, folder: Path, command: Sequence[str] = (sys.executable, "-m", "attract")) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        command: Sequence[str] = (sys.executable, "-m", "attract"),
+        kept_in: Path | None = None,
+    ) -> None:
         """`folder`: where the trials' runs and logs are kept, a run that ended in order only until then.
 
-        `command`: what takes the words of a command line.
+        `command`: what takes the words of a command line. `kept_in`: the runs folder to which such a run
+        moves, without its checkpoints; None: it is removed.
         """
         self._command = command
+        self._study = folder.name
+        self._kept_in = kept_in
         self._runs_dir = folder / "runs"
         self._logs = folder / "logs"
 
@@ -54,8 +68,22 @@ class ProcessRunner:
             result = TrialResult(
                 score if goal is None else min(score, goal), result.seconds, result.agent_steps
             )
-        shutil.rmtree(self._runs_dir / order.run_id, ignore_errors=True)
+        self._keep(self._runs_dir / order.run_id)
         return result
+
+    def _keep(self, run: Path) -> None:
+        """Move a run that is over among the others: archived, so that only who asks for it sees it."""
+        if self._kept_in is not None:
+            for name in NOT_KEPT:
+                shutil.rmtree(run / name, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    (run / name).unlink()
+            labels = RunLabels(name=run.name, tags=[self._study[:MAX_TAG]], archived=True)
+            # What cannot be kept is no reason to lose a trial's result.
+            with contextlib.suppress(OSError, FileError):
+                write_labels(RunDirectory(run, None), labels)
+                run.rename(self._kept_in / f"{self._study[:60]}-{run.name}-{secrets.token_hex(2)}")
+        shutil.rmtree(run, ignore_errors=True)
 
     async def _train(
         self, order: TrialOrder, config: Path, goal: float | None, goes_on: Callable[[Progress], bool]

@@ -8,6 +8,9 @@ import psutil
 import pytest
 
 from attract.errors import TrialError
+from attract.runs.archive import RunArchive
+from attract.runs.catalogue import RunCatalogue
+from attract.settings.given import Layer, join_layers
 from attract.settings.run import RunSettings
 from attract.tuning.process_runner import ProcessRunner, environment_of_trials
 from attract.tuning.runner import Progress, TrialOrder
@@ -38,18 +41,24 @@ async def test_what_is_refused_is_told_with_what_was_said(tmp_path: Path):
     assert failed.value.refused
 
 
-async def test_a_trial_ends_early_when_it_is_told_and_leaves_no_run(tmp_path: Path):
+async def test_a_trial_ends_early_when_it_is_told_and_is_a_run_among_the_others(tmp_path: Path):
     seen: list[Progress] = []
 
     def goes_on(progress: Progress) -> bool:
         seen.append(progress)
         return len(seen) < 3
 
-    result = await ProcessRunner(tmp_path).run(order_of("cartpole"), goes_on)
+    study = tmp_path / "tuning" / "s"
+    result = await ProcessRunner(study, kept_in=tmp_path).run(order_of("cartpole"), goes_on)
     assert result.ended_early
     assert result.agent_steps >= seen[2].agent_steps > seen[0].agent_steps > 0
     assert result.score is not None
-    assert [path for path in (tmp_path / "runs").iterdir() if (path / "config.yaml").exists()] == []
+    assert list((study / "runs").glob("*/config.yaml")) == []
+    catalogue = RunCatalogue(RunArchive(tmp_path), lambda _game: join_layers(Layer({})))
+    (run,) = catalogue.list("is:all tag:s").runs
+    assert (run.name, run.agent_steps, run.archived) == ("t", result.agent_steps, True)
+    assert catalogue.list().runs == []
+    assert not (tmp_path / run.run_id / "checkpoints").exists()
 
 
 @pytest.mark.long

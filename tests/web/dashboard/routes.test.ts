@@ -26,15 +26,14 @@ const ROUTES: [string, Route][] = [
       set: { "ppo.gamma": "0.9", "collection.seats": "a=b" },
     },
   ],
-  ["#/runs", { view: "runs" }],
-  ["#/runs?q=game%3Asnake&sort=-return", { view: "runs", search: "q=game%3Asnake&sort=-return" }],
+  ["#/runs", { view: "runs", search: "", charts: PLAIN_VIEW }],
   [
-    "#/compare?runs=a%2Cb",
-    { view: "compare", runs: ["a", "b"], metric: "rollout/ep_rew_mean", charts: PLAIN_VIEW },
-  ],
-  [
-    "#/compare?runs=a&metric=train%2Floss&x=time",
-    { view: "compare", runs: ["a"], metric: "train/loss", charts: { ...PLAIN_VIEW, axis: "time" } },
+    "#/runs?q=game%3Asnake&sort=-return&metrics=train%2Floss&ticked=a&x=time",
+    {
+      view: "runs",
+      search: "q=game%3Asnake&sort=-return&metrics=train%2Floss&ticked=a",
+      charts: { ...PLAIN_VIEW, axis: "time" },
+    },
   ],
   ["#/access", { view: "access" }],
   ["#/tuning", { view: "tuning" }],
@@ -99,9 +98,12 @@ describe("routes", () => {
     expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
   });
 
-  it("compares each run once, and none without a list", () => {
-    expect(parseRoute("#/compare?runs=a,b,a,,")).toMatchObject({ runs: ["a", "b"] });
-    expect(parseRoute("#/compare")).toMatchObject({ view: "compare", runs: [] });
+  it("a comparison is its runs, ticked, with its metric first", () => {
+    const route = parseRoute("#/compare?runs=a,b,a&metric=train%2Floss&x=time&pin=time%2Ffps");
+    expect(formatRoute(route)).toBe(
+      "#/runs?q=is%3Aall+id%3Da%2Cb%2Ca&ticked=a%2Cb&x=time&pin=train%2Floss%2Ctime%2Ffps",
+    );
+    expect(parseRoute("#/compare")).toEqual({ view: "runs", search: "", charts: PLAIN_VIEW });
   });
 
   it.each(["", "x", "Infinity"])("at=%s of an episode is none", (at) => {

@@ -23,7 +23,7 @@ import { useKeys } from "./hooks/use-keys.ts";
 import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useTabTitle } from "./hooks/use-tab-title.ts";
-import { formatRoute, type Route, runRoute } from "./routes.ts";
+import { formatRoute, type Route, runRoute, runsRoute } from "./routes.ts";
 import { keptTable } from "./state/kept-view.ts";
 import type { KeyCommand } from "./state/keys.ts";
 import { HomeView } from "./views/home-view.tsx";
@@ -31,7 +31,6 @@ import { HomeView } from "./views/home-view.tsx";
 /** Views that are loaded when they are gone to, or a moment after the first one: the server may be away later. */
 const LATER = {
   access: () => import("./views/access-view.tsx"),
-  compare: () => import("./views/compare-view.tsx"),
   episode: () => import("./views/episode-view.tsx"),
   file: () => import("./views/file-view.tsx"),
   finding: () => import("./views/finding-view.tsx"),
@@ -43,7 +42,6 @@ const LATER = {
 };
 const LATER_MS = 1000;
 const AccessView = lazy(async () => ({ default: (await loaded(LATER.access)).AccessView }));
-const CompareView = lazy(async () => ({ default: (await loaded(LATER.compare)).CompareView }));
 const EpisodeView = lazy(async () => ({ default: (await loaded(LATER.episode)).EpisodeView }));
 const FileView = lazy(async () => ({ default: (await loaded(LATER.file)).FileView }));
 const FindingView = lazy(async () => ({ default: (await loaded(LATER.finding)).FindingView }));
@@ -158,10 +156,7 @@ function SignedIn() {
           {route.view === "game" && (
             <GameView key={route.name} name={route.name} from={null} set={undefined} activeRun={activeRun} />
           )}
-          {route.view === "runs" && (
-            <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />
-          )}
-          {route.view === "compare" && <CompareView route={route} />}
+          {route.view === "runs" && <RunsView route={route} isAdmin={known?.role === "admin"} />}
           {route.view === "access" && <AccessView />}
           {route.view === "tuning" && <TuningView />}
           {route.view === "study" && <StudyView key={route.name} name={route.name} />}
@@ -185,7 +180,6 @@ const PAGE_NAMES: Readonly<Record<Exclude<Route["view"], "run">, string>> = {
   start: "Home",
   game: "Game",
   runs: "Runs",
-  compare: "Compare",
   access: "Access",
   tuning: "Tuning",
   study: "Study",
@@ -221,8 +215,8 @@ function Marquee({ route, liveRun, isAdmin, isViewer, onKeys }: MarqueeProps) {
             Home
           </a>
           <a
-            href={formatRoute({ view: "runs", search: keptTable() })}
-            aria-current={route.view === "runs" || route.view === "compare" ? "page" : undefined}
+            href={formatRoute(runsRoute(keptTable()))}
+            aria-current={route.view === "runs" ? "page" : undefined}
           >
             Runs
           </a>
@@ -390,7 +384,7 @@ function goByKey(command: Exclude<KeyCommand, "help">, runId: string | null): vo
     field?.focus();
     field?.select();
   } else if (command === "home") goTo({ view: "start", game: null, from: null });
-  else if (command === "runs") goTo({ view: command, search: keptTable() });
+  else if (command === "runs") goTo(runsRoute(keptTable()));
   else if (command !== "live") goTo({ view: command });
   else if (runId !== null) goTo(runRoute(runId));
 }

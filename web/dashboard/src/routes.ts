@@ -2,7 +2,7 @@
 
 import { type ChartView, chartViewIn, putChartView } from "./state/chart-view.ts";
 import { keptCharts } from "./state/kept-view.ts";
-import { RETURN } from "./state/series.ts";
+import { formatTableView, parseTableView } from "./state/run-table.ts";
 
 /** Which picture the cabinet of a run shows. */
 export type Stage = "watch" | "play";
@@ -20,15 +20,13 @@ export type RunTab = (typeof RUN_TABS)[number];
  * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
  * changed of them. `tab`: the part of a run's page; missing: its overview.
  *
- * `metric` of the comparison: the one that its chart shows.
- *
- * `search` of the runs: the table's view, which `state/run-table.ts` reads; left out where it is as usual.
+ * `search` of the runs: the table's view, which `state/run-table.ts` reads; empty: as usual. `#/compare?runs=A,B` was their
+ * comparison: it leads to these runs, ticked.
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
   | { view: "game"; name: string }
-  | { view: "runs"; search?: string }
-  | { view: "compare"; runs: readonly string[]; metric: string; charts: ChartView }
+  | { view: "runs"; search: string; charts: ChartView }
   | { view: "access" }
   | { view: "tuning" }
   | { view: "study"; name: string }
@@ -49,12 +47,17 @@ export function parseRoute(fragment: string): Route {
   const [path, query] = fragment.replace(/^#/, "").split("?", 2);
   const search = new URLSearchParams(query ?? "");
   const parts = path.split("/").filter((part) => part !== "");
-  if (parts[0] === "runs" && parts.length === 1)
-    return query ? { view: "runs", search: query } : { view: "runs" };
-  if (parts[0] === "compare" && parts.length === 1) {
-    const runs = (search.get("runs") ?? "").split(",").filter((id) => id !== "");
-    const metric = search.get("metric") || RETURN;
-    return { view: "compare", runs: [...new Set(runs)], metric, charts: chartViewIn(search) };
+  if ((parts[0] === "runs" || parts[0] === "compare") && parts.length === 1) {
+    const runs = search.get("runs");
+    if (runs) search.set("q", `is:all id=${runs}`);
+    if (runs) search.set("ticked", runs);
+    const [charts, metric] = [chartViewIn(search), search.get("metric")];
+    const pinned = metric === null ? charts.pinned : [...new Set([metric, ...charts.pinned])];
+    return {
+      view: "runs",
+      search: formatTableView(parseTableView(search.toString())),
+      charts: { ...charts, pinned },
+    };
   }
   if (parts[0] === "games" && parts.length > 1)
     return { view: "game", name: parts.slice(1).map(decode).join("/") };
@@ -88,17 +91,15 @@ export function parseRoute(fragment: string): Route {
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
 export function formatRoute(route: Route): string {
-  if (route.view === "runs") return route.search ? `#/runs?${route.search}` : "#/runs";
   if (route.view === "access" || route.view === "tuning") return `#/${route.view}`;
   if (route.view === "game") return `#/games/${route.name.split("/").map(encodeURIComponent).join("/")}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
   if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
-  if (route.view === "compare") {
-    search.set("runs", route.runs.join(","));
-    if (route.metric !== RETURN) search.set("metric", route.metric);
-    putChartView(search, route.charts);
-    return withSearch("#/compare", search);
+  if (route.view === "runs") {
+    const table = new URLSearchParams(route.search);
+    putChartView(table, route.charts);
+    return withSearch("#/runs", table);
   }
   if (route.view === "episode") {
     if (route.at !== null) search.set("at", String(route.at));
@@ -124,9 +125,9 @@ export function formatRoute(route: Route): string {
   return withSearch(`#/runs/${encodeURIComponent(route.runId)}${part}`, search);
 }
 
-/** The route to a comparison of runs; charts are as they were looked at last. */
-export function compareRoute(runs: readonly string[]): Route {
-  return { view: "compare", runs, metric: RETURN, charts: keptCharts() };
+/** The route to the table of runs; charts are as they were looked at last. */
+export function runsRoute(search = ""): Extract<Route, { view: "runs" }> {
+  return { view: "runs", search, charts: keptCharts() };
 }
 
 /** The route to a run or a part of its page; charts are as they were looked at last. */

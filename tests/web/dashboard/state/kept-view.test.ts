@@ -1,7 +1,7 @@
 /** N6, N12: how one looks is there one click later. */
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { compareRoute, formatRoute, parseRoute, runRoute } from "../../../../web/dashboard/src/routes.ts";
+import { formatRoute, parseRoute, runRoute, runsRoute } from "../../../../web/dashboard/src/routes.ts";
 import { keepCharts, keepTable, keptTable } from "../../../../web/dashboard/src/state/kept-view.ts";
 import { PLAIN_VIEW } from "../../../support/plain-view.ts";
 
@@ -21,7 +21,7 @@ describe("charts", () => {
       range: { last: 9 },
     });
     expect(formatRoute(runRoute("b", "charts"))).toBe("#/runs/b/charts?smooth=0.8&cut=1&pin=train%2Floss");
-    expect(formatRoute(compareRoute(["a", "b"]))).toContain("smooth=0.8");
+    expect(formatRoute(runsRoute("ticked=a"))).toContain("ticked=a&smooth=0.8");
   });
 
   it("are as the address says where one is opened", () => {
@@ -32,8 +32,10 @@ describe("charts", () => {
 });
 
 describe("the table of runs", () => {
-  it("keeps search, order, groups and columns, not ticks and the trash", () => {
-    keepTable("q=game%3Acartpole&sort=-return&group=seeds&hide=note%2Ctags&ticked=a%2Cb");
+  it("keeps search, order, groups and columns, not what is ticked, and not the trash", () => {
+    keepTable(
+      "q=game%3Acartpole&sort=-return&group=seeds&hide=note%2Ctags&ticked=a%2Cb&unseen=a&base=b&difference=1",
+    );
     keepTable("q=is%3Adeleted");
     expect(keptTable()).toBe("q=game%3Acartpole&sort=-return&group=seeds&hide=note%2Ctags");
   });

@@ -6,6 +6,7 @@ import {
   bandOf,
   compareSettings,
   completions,
+  differenceText,
   differentSettings,
   flatSettings,
   formatTableView,
@@ -15,6 +16,7 @@ import {
   nextSort,
   parseTableView,
   rangeOf,
+  runStyles,
   settingText,
   shortName,
   summaryOf,
@@ -56,7 +58,17 @@ const run = (run_id: string, changes: Partial<RunRow> = {}): RunRow => ({
   ...changes,
 });
 
-const usual = { query: "", sort: "-created", group: "", hidden: [], ticked: [] };
+const usual = {
+  query: "",
+  sort: "-created",
+  group: "",
+  hidden: [],
+  metrics: [],
+  ticked: [],
+  unseen: [],
+  baseline: "",
+  isDifference: false,
+};
 
 describe("the address", () => {
   it.each([
@@ -65,6 +77,17 @@ describe("the address", () => {
     [
       "sort=return&group=seeds&hide=note%2Ctags&ticked=a%2Cb",
       { ...usual, sort: "return", group: "seeds", hidden: ["note", "tags"], ticked: ["a", "b"] },
+    ],
+    [
+      "metrics=train%2Floss&ticked=a%2Cb&unseen=b&base=a&difference=1",
+      {
+        ...usual,
+        metrics: ["train/loss"],
+        ticked: ["a", "b"],
+        unseen: ["b"],
+        baseline: "a",
+        isDifference: true,
+      },
     ],
   ])("%s is read and written alike", (search, view) => {
     expect(parseTableView(search)).toEqual(view);
@@ -250,6 +273,41 @@ describe("settings", () => {
       "0.5",
       "a",
       "64,64",
+    ]);
+  });
+});
+
+describe("runs in charts", () => {
+  const colours = ["red", "blue"];
+  const of = (id: string, lr: number, changes = {}) =>
+    run(id, { settings: { "ppo.learning_rate": lr }, ...changes });
+
+  it("have a colour each where they are seeds of one setting", () => {
+    const styles = runStyles([of("a", 0.1, { name: "hero" }), of("b", 0.1), of("c", 0.1)], colours);
+    expect(styles).toEqual([
+      { id: "a", name: "hero", colour: "red" },
+      { id: "b", name: "b", colour: "blue" },
+      { id: "c", name: "c", colour: "red" },
+    ]);
+  });
+
+  it("share that of their setting where there are several", () => {
+    const styles = runStyles([of("a", 0.1), of("b", 0.2), of("c", 0.1)], colours);
+    expect(styles.map(({ id, colour, group }) => [id, colour, group])).toEqual([
+      ["a", "red", "learning_rate 0.1, 2 seeds"],
+      ["c", "red", "learning_rate 0.1, 2 seeds"],
+      ["b", "blue", undefined],
+    ]);
+  });
+
+  it("are so much more or less than the baseline", () => {
+    const text = (value: number | null, other: number | null) => differenceText(value, other, String);
+    expect([text(5, 3), text(3, 5), text(3, 3), text(null, 3), text(3, null)]).toEqual([
+      "+2",
+      "−2",
+      "±0",
+      "",
+      "",
     ]);
   });
 });

@@ -104,6 +104,8 @@ export interface RunSearch {
   sort?: string;
   limit?: number;
   after?: string;
+  /** Names of metrics, with commas between. */
+  metrics?: string;
 }
 
 /** A page of the list of runs. */

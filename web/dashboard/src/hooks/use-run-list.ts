@@ -26,14 +26,15 @@ export interface LoadedRuns {
   replace: (row: RunRow) => void;
 }
 
-/** `query` and `sort` as the server takes them. The old rows stay while newer ones are fetched. */
-export function useRunList(query: string, sort: string): LoadedRuns {
+/** `query` and `sort` as the server takes them; `names`: metrics that the rows have. The old rows stay while newer ones are fetched. */
+export function useRunList(query: string, sort: string, names: readonly string[]): LoadedRuns {
+  const metrics = names.join(",");
   const client = useQueryClient();
-  const queryKey = ["runs", query, sort];
+  const queryKey = ["runs", query, sort, metrics];
   const found = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam: after }) =>
-      api.runList({ q: query, sort, limit: after === undefined ? FIRST_PAGE : PAGE, after }),
+      api.runList({ q: query, sort, limit: after === undefined ? FIRST_PAGE : PAGE, after, metrics }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
     placeholderData: keepPreviousData,
@@ -44,8 +45,8 @@ export function useRunList(query: string, sort: string): LoadedRuns {
     if (hasNextPage && !isFetching && !isPlaceholderData) void fetchNextPage();
   }, [hasNextPage, isFetching, isPlaceholderData, fetchNextPage]);
   const { data: live } = useQuery({
-    queryKey: ["live runs", query],
-    queryFn: () => api.runList({ q: `${query} is:live`, limit: FIRST_PAGE }),
+    queryKey: ["live runs", query, metrics],
+    queryFn: () => api.runList({ q: `${query} is:live`, limit: FIRST_PAGE, metrics }),
     refetchInterval: LIVE_EVERY_MS,
   });
   const list = useMemo(() => listOf(data), [data]);
@@ -77,7 +78,9 @@ function listOf(data: InfiniteData<RunList> | undefined): RunList | null {
 
 function replaced(page: RunList, row: RunRow): RunList {
   const runs = page.runs.map((run) =>
-    run.run_id === row.run_id ? { ...row, settings: { ...run.settings, ...row.settings } } : run,
+    run.run_id === row.run_id
+      ? { ...row, settings: { ...run.settings, ...row.settings }, metrics: run.metrics }
+      : run,
   );
   return { ...page, runs };
 }

@@ -217,6 +217,19 @@ export function bandOver(
   };
 }
 
+/** A line less another at the same places, as far as that one reaches; undefined where they have no place in common. */
+export function differenceTo(line: DrawnLine, base: DrawnLine): DrawnLine | undefined {
+  const [first, last] = [base.x[0], base.x[base.x.length - 1]];
+  if (first === undefined || last === undefined) return undefined;
+  const within = line.x.flatMap((x, i) => (x >= first && x <= last ? [i] : []));
+  if (within.length === 0) return undefined;
+  const x = within.map((i) => line.x[i] ?? 0);
+  const beneath = resample(base, x);
+  const less = (list: DrawnLine["low"]) =>
+    list && within.map((i, at) => (list[i] == null ? null : list[i] - (beneath[at] ?? 0)));
+  return { ...line, x, values: less(line.values) ?? [], low: less(line.low), high: less(line.high) };
+}
+
 /** Values of a line at places within it, between points in proportion; gaps are bridged. */
 function resample(line: DrawnLine, places: readonly number[]): number[] {
   const points = line.x.flatMap((x, i) => (line.values[i] === null ? [] : [[x, line.values[i] as number]]));

@@ -26,5 +26,6 @@ export function keptTable(): string {
 /** All but the ticks; the trash is no place to come back to. */
 export function keepTable(search: string): void {
   const view = parseTableView(search);
-  if (!isOfTrash(view.query)) store(TABLE, formatTableView({ ...view, ticked: [] }));
+  if (!isOfTrash(view.query))
+    store(TABLE, formatTableView({ ...view, ticked: [], unseen: [], baseline: "", isDifference: false }));
 }

@@ -10,7 +10,16 @@ export interface TableView {
   /** "": one row per run; "seeds"; a field; or the path of a setting. */
   group: string;
   hidden: readonly string[];
+  /** Metrics that have a column each. */
+  metrics: readonly string[];
+  /** Runs whose charts are shown, and which are labelled and deleted together. */
   ticked: readonly string[];
+  /** Those of them whose lines are not drawn. */
+  unseen: readonly string[];
+  /** The one of them that the others are compared with; "": none. */
+  baseline: string;
+  /** Whether charts have the difference to it. */
+  isDifference: boolean;
 }
 
 export const NEWEST_FIRST = "-created";
@@ -25,7 +34,11 @@ export function parseTableView(search: string): TableView {
     sort: found.get("sort") || NEWEST_FIRST,
     group: found.get("group") ?? "",
     hidden: listIn(found.get("hide")),
+    metrics: listIn(found.get("metrics")),
     ticked: listIn(found.get("ticked")),
+    unseen: listIn(found.get("unseen")),
+    baseline: found.get("base") ?? "",
+    isDifference: found.get("difference") === "1",
   };
 }
 
@@ -35,13 +48,16 @@ export function isOfTrash(query: string): boolean {
 }
 
 /** The search of a view; what is as usual is left out. */
-export function formatTableView({ query, sort, group, hidden, ticked }: TableView): string {
+export function formatTableView(view: TableView): string {
+  const { query, sort, group, hidden, metrics, ticked, unseen, baseline, isDifference } = view;
   const search = new URLSearchParams();
   if (query !== "") search.set("q", query);
   if (sort !== NEWEST_FIRST) search.set("sort", sort);
   if (group !== "") search.set("group", group);
-  if (hidden.length > 0) search.set("hide", hidden.join(","));
-  if (ticked.length > 0) search.set("ticked", ticked.join(","));
+  for (const [name, list] of Object.entries({ hide: hidden, metrics, ticked, unseen }))
+    if (list.length > 0) search.set(name, list.join(","));
+  if (baseline !== "") search.set("base", baseline);
+  if (isDifference) search.set("difference", "1");
   return search.toString();
 }
 
@@ -204,6 +220,41 @@ export function withLive(rows: readonly RunRow[], live: readonly RunRow[]): RunR
   return rows.map((row) => {
     const newer = now.get(row.run_id);
     return newer === undefined ? row : { ...newer, settings: { ...row.settings, ...newer.settings } };
+  });
+}
+
+/** How much more or less a number is than another, with its sign; empty where one is not known. */
+export function differenceText(
+  value: number | null,
+  other: number | null,
+  format: (value: number) => string,
+): string {
+  if (value === null || other === null) return "";
+  const sign = value > other ? "+" : value < other ? "−" : "±";
+  return `${sign}${format(Math.abs(value - other))}`;
+}
+
+/** Runs of equal settings by what tells them from the others of `all`: "gamma 0.9, 3 seeds". */
+export function bandName(rows: readonly RunRow[], all: readonly RunRow[]): string {
+  const games = new Set(all.map(({ game }) => game)).size > 1 ? rows.slice(0, 1) : [];
+  return [...games.map(({ title }) => title), ...differencesOf(rows, all), `${rows.length} seeds`].join(", ");
+}
+
+/** Name, colour and group of each run in charts: the seeds of equal settings are a group where there are several settings. */
+export function runStyles(
+  rows: readonly RunRow[],
+  colours: readonly string[],
+): { id: string; name: string; colour: string; group?: string }[] {
+  const groups = groupRuns(rows, "seeds");
+  return groups.flatMap((node, index) => {
+    const members = runsOf(node);
+    const isBand = node.kind === "group" && groups.length > 1;
+    return members.map((row, place) => ({
+      id: row.run_id,
+      name: row.name || row.run_id,
+      colour: colours[(isBand ? index : index + place) % colours.length] ?? "#888888",
+      ...(isBand ? { group: bandName(members, rows) } : {}),
+    }));
   });
 }
 

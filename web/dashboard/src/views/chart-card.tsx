@@ -3,15 +3,17 @@
 import { Modal, useComputedColorScheme } from "@mantine/core";
 import { type CSSProperties, memo, type ReactNode, useMemo, useRef, useState } from "react";
 import { Help } from "../components/help.tsx";
+import type { Zoomed } from "../hooks/use-detail.ts";
 import { useInSight } from "../hooks/use-in-sight.ts";
 import type { ChartCursor } from "../state/chart-cursor.ts";
 import { AXIS_NAMES } from "../state/chart-text.ts";
 import { type ChartView, toggled, zoomedTo } from "../state/chart-view.ts";
-import { csvOf, type DrawnLine, drawnLine, extremesOf, tableOf } from "../state/drawn-lines.ts";
+import { csvOf, extremesOf, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import type { LessonMark } from "../state/lessons.ts";
 import type { Panel } from "../state/panels.ts";
-import { lastValue, pausesOf, placeAlong, placesOf, RETURN, type SeriesByName } from "../state/series.ts";
+import { type ChartRun, panelLines } from "../state/run-lines.ts";
+import { pausesOf, placeAlong, placesOf, RETURN } from "../state/series.ts";
 import { type PlacedVersion, placeOn } from "../state/versions.ts";
 import { CHART_COLORS } from "../theme.ts";
 import { ChartTable } from "./chart-table.tsx";
@@ -19,18 +21,26 @@ import { Plot } from "./plot.tsx";
 import type { Level, Mark } from "./plot-options.ts";
 import { savePicture, saveText } from "./save-chart.ts";
 
-/** What all charts of a run share. */
-export interface Shown {
-  readonly runId: string;
-  readonly series: SeriesByName;
-  readonly span: readonly [min: number, max: number];
-  readonly range: readonly [number, number] | null;
-  readonly view: ChartView;
-  readonly onView: (view: ChartView) => void;
+/** What is marked in the charts of one run. */
+export interface RunMarks {
   readonly goal: number | null;
+  /** Mean return of random play; null: not measured. */
   readonly randomReturn: number | null;
   readonly lessons: readonly LessonMark[];
+  /** The best and the evaluated ones are marks. */
   readonly versions: readonly PlacedVersion[];
+}
+
+/** What all charts of a page share. */
+export interface Shown extends Zoomed<ChartRun> {
+  /** Of files that are saved. */
+  readonly name: string;
+  readonly view: ChartView;
+  readonly onView: (view: ChartView) => void;
+  /** null: several runs have none in common. */
+  readonly marks: RunMarks | null;
+  /** As `panelLines`. */
+  readonly baseline: string | null;
   /** Why charts without a value have none; null: they will. */
   readonly nothing: string | null;
   readonly cursor: ChartCursor;
@@ -47,8 +57,8 @@ interface ChartCardProps {
   children?: ReactNode;
 }
 
-/** Evaluations are dots joined by a thin line of dashes. */
-const EVALUATION_DASH = [4, 4];
+/** A small chart of more lines has no legend: the colours are those of the table. */
+const MAX_LEGEND = 6;
 
 export function ChartCard(props: ChartCardProps) {
   const { panel, shown, isLarge = false } = props;
@@ -56,7 +66,9 @@ export function ChartCard(props: ChartCardProps) {
   // A chart out of sight, or of a hidden page, stays as it was: it costs nothing.
   const held = useRef(props);
   if (isInSight || isLarge) held.current = props;
-  const points = panel.lines.map(({ metric }) => shown.series[metric]?.steps.length ?? 0);
+  const points = panel.lines.flatMap(({ metric }) =>
+    shown.runs.map(({ series }) => series[metric]?.steps.length ?? 0),
+  );
   const figure = (
     <figure
       ref={sight}
@@ -64,6 +76,7 @@ export function ChartCard(props: ChartCardProps) {
       data-metric={panel.id}
       data-points={Math.max(0, ...points)}
       data-lines={panel.lines.length}
+      data-runs={shown.runs.length}
       data-large={isLarge}
     >
       <Body {...held.current} />
@@ -94,20 +107,24 @@ const Body = memo(function Body({
   shown,
   isLarge = false,
 }: ChartCardProps) {
-  const { series, view, onView, range, cursor } = shown;
+  const { view, onView, range, cursor } = shown;
   const scheme = useComputedColorScheme("light");
   const [hasTable, setTable] = useState(false);
-  const lines = useLines(panel, series, view, scheme);
-  const marks = useMarks(panel, shown, standing);
-  const levels = useMemo(
-    () => levelsOf(panel, shown.goal, shown.randomReturn),
-    [panel, shown.goal, shown.randomReturn],
+  const colours = CHART_COLORS[scheme].lines;
+  const { runs, baseline } = shown;
+  const lines = useMemo(
+    () => panelLines(panel, runs, { axis: view.axis, colours, baseline }),
+    [panel, runs, view.axis, colours, baseline],
   );
+  const marks = useMarks(panel, shown, standing);
+  const { goal = null, randomReturn = null } = shown.marks ?? {};
+  const levels = useMemo(() => levelsOf(panel, goal, randomReturn), [panel, goal, randomReturn]);
   const isLog = panel.isLog !== view.log.includes(panel.id);
   const isPinned = view.pinned.includes(panel.id);
   const seen = isLarge ? extremesOf(tableOf(lines, 0), range) : null;
-  const first = panel.lines[0];
-  const name = `${shown.runId} ${panel.title}`.replaceAll(/[^\w.-]+/g, "-");
+  const [first] = lines;
+  const isOne = lines.length <= 1 && shown.marks !== null;
+  const name = `${shown.name} ${panel.title}`.replaceAll(/[^\w.-]+/g, "-");
   return (
     <>
       <figcaption className="chart-head">
@@ -115,9 +132,9 @@ const Body = memo(function Body({
           {panel.title}
           <Help about={panel.title} text={panel.help} />
         </Heading>
-        {panel.lines.length <= 1 && (
-          <output aria-live="off" data-line={first?.metric}>
-            {formatNumber(lastValue(first === undefined ? undefined : series[first.metric]))}
+        {isOne && (
+          <output aria-live="off" data-line={first?.id}>
+            {formatNumber(first?.values.at(-1))}
           </output>
         )}
         <span className="chart-buttons">
@@ -136,7 +153,7 @@ const Body = memo(function Body({
           />
         </span>
       </figcaption>
-      {panel.lines.length > 1 && (
+      {!isOne && (isLarge || lines.length <= MAX_LEGEND) && (
         <ul className="chart-legend">
           {lines.map((line) => (
             <li key={line.id} style={{ "--series": line.color } as CSSProperties}>
@@ -217,26 +234,6 @@ function ChartButton({ text, about, sign, isOn, onClick }: ChartButtonProps) {
   );
 }
 
-function useLines(
-  panel: Panel,
-  series: SeriesByName,
-  { axis }: ChartView,
-  scheme: "light" | "dark",
-): DrawnLine[] {
-  const colors = CHART_COLORS[scheme].lines;
-  return useMemo(
-    () =>
-      panel.lines.flatMap(({ metric, name, role }, place) => {
-        const one = series[metric];
-        if (one === undefined) return [];
-        const isEvaluation = role === "evaluation";
-        const style = { id: metric, name, color: colors[place % colors.length], hasDots: isEvaluation };
-        return [drawnLine(one, axis, isEvaluation ? { ...style, dash: EVALUATION_DASH } : style)];
-      }),
-    [panel, series, axis, colors],
-  );
-}
-
 function levelsOf({ id }: Panel, goal: number | null, randomReturn: number | null): Level[] {
   if (id !== RETURN) return [];
   const levels: Level[] = [];
@@ -247,12 +244,9 @@ function levelsOf({ id }: Panel, goal: number | null, randomReturn: number | nul
 }
 
 /** Lessons in every chart; pauses where the axis does not show them; evaluations, the best and the chosen version in the return's. */
-function useMarks(
-  panel: Panel,
-  { series, view, lessons, versions }: Shown,
-  standing?: PlacedVersion,
-): Mark[] {
+function useMarks(panel: Panel, { runs, view, marks: of }: Shown, standing?: PlacedVersion): Mark[] {
   const { axis } = view;
+  const { series = {} } = runs[0] ?? {};
   const curve = series[panel.lines.find(({ metric }) => series[metric] !== undefined)?.metric ?? ""];
   return useMemo(() => {
     const at = (steps: number) =>
@@ -261,6 +255,8 @@ function useMarks(
       const x = axis === "steps" ? steps : at(steps);
       return x === undefined ? [] : [{ kind, x, text }];
     };
+    if (of === null) return [];
+    const { lessons, versions } = of;
     const isTime = axis === "time" || axis === "clock";
     const marks = lessons.flatMap(({ steps, name }) => mark("lesson", steps, name));
     if (!isTime) marks.push(...pausesOf(curve).flatMap((steps) => mark("pause", steps)));
@@ -271,5 +267,5 @@ function useMarks(
     }
     if (standing !== undefined) marks.push({ kind: "version", x: placeOn(standing, axis), text: "" });
     return marks;
-  }, [panel, curve, axis, lessons, versions, standing]);
+  }, [panel, curve, axis, of, standing]);
 }

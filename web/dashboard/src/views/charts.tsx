@@ -1,32 +1,19 @@
-/** The charts of a run: pinned ones first, then group by group, as the address says. */
+/** Charts of one run or several: pinned ones first, then group by group, as the address says. */
 
-import { type ReactNode, useMemo, useRef } from "react";
+import { type ReactNode, useMemo } from "react";
 import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useDetail } from "../hooks/use-detail.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { type ChartView, toggled } from "../state/chart-view.ts";
-import { LESSON_METRIC, type LessonMark, lessonMarks } from "../state/lessons.ts";
 import { type Panel, type PanelGroup, panelGroups, shownGroups } from "../state/panels.ts";
-import { RETURN, type SeriesByName } from "../state/series.ts";
+import { RETURN } from "../state/series.ts";
 import type { PlacedVersion } from "../state/versions.ts";
 import { ChartCard, type Shown } from "./chart-card.tsx";
 import { ChartControls } from "./chart-controls.tsx";
 
-export interface ChartsProps {
-  runId: string;
-  series: SeriesByName;
-  view: ChartView;
-  onView: (view: ChartView) => void;
-  goal: number | null;
-  /** Mean return of random play; null: not measured. */
-  randomReturn: number | null;
-  /** Names of the run's lessons, in order. */
-  lessonNames: readonly string[];
-  /** Versions of the run: the best and the evaluated ones are marks. */
-  versions: readonly PlacedVersion[];
-  isLoading: boolean;
-  /** Whether the run makes no more updates. */
-  isOver: boolean;
+export interface ChartsProps extends Omit<Shown, "span" | "range" | "cursor"> {
+  /** Names of all metrics that the runs have. */
+  names: readonly string[];
 }
 
 interface ReturnProps {
@@ -91,63 +78,45 @@ function LargeChart({ groups, shown }: { groups: readonly PanelGroup[]; shown: S
   );
 }
 
-/** The groups of a run, and what all of its charts share. `only`: the charts of them that are shown. */
-function useCharts(
-  props: ChartsProps,
-  only: readonly string[] | null,
-): { groups: PanelGroup[]; shown: Shown } {
-  const { runId, series, view, onView, goal, randomReturn, versions, isLoading, isOver } = props;
+/** The groups of charts that these metrics have; the same list as long as the names are. */
+export function useGroups(names: readonly string[]): PanelGroup[] {
   const definitions = useDefinitions();
-  const known = Object.keys(series).sort().join("\n");
-  const groups = useMemo(
+  const known = [...names].sort().join("\n");
+  return useMemo(
     () => (definitions === null ? [] : panelGroups(definitions, known.split("\n").filter(Boolean))),
     [definitions, known],
   );
-  const lessons = useSame(lessonMarks(series[LESSON_METRIC], props.lessonNames));
-  const large = view.large === null ? [] : [view.large];
-  const seen = only === null ? openPanels(groups, view) : panelsOf(groups, only);
-  const open = metricsOf([...seen, ...panelsOf(groups, large)]);
-  const zoom = useDetail(runId, series, view, open);
-  const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
-  const shown: Shown = {
-    ...zoom,
-    runId,
-    view,
-    onView,
-    goal,
-    randomReturn,
-    lessons,
-    versions,
-    nothing,
-    cursor: CURSOR,
-  };
-  return { groups, shown };
 }
 
-/** The charts that are not folded away. */
-function openPanels(groups: readonly PanelGroup[], view: ChartView): Panel[] {
+/** The metrics of the charts that are not folded away, and of `only` where that is given. */
+export function shownMetrics(
+  groups: readonly PanelGroup[],
+  view: ChartView,
+  only: readonly string[] | null = null,
+): string[] {
   const open = shownGroups(groups, view.pinned, view.find).filter((group) => isOpenIn(group, view));
-  return open.flatMap(({ panels }) => panels);
+  const seen = only === null ? open.flatMap(({ panels }) => panels) : panelsOf(groups, only);
+  const large = panelsOf(groups, view.large === null ? [] : [view.large]);
+  return [...new Set([...seen, ...large].flatMap(({ lines }) => lines.map(({ metric }) => metric)))];
+}
+
+/** The groups, and what all of their charts share. `only`: the charts of them that are shown. */
+function useCharts(
+  { names, ...props }: ChartsProps,
+  only: readonly string[] | null,
+): { groups: PanelGroup[]; shown: Shown } {
+  const groups = useGroups(names);
+  const zoom = useDetail(props.runs, props.view, shownMetrics(groups, props.view, only));
+  return { groups, shown: { ...props, ...zoom, cursor: CURSOR } };
 }
 
 function panelsOf(groups: readonly PanelGroup[], ids: readonly string[]): Panel[] {
   return groups.flatMap(({ panels }) => panels.filter(({ id }) => ids.includes(id)));
 }
 
-function metricsOf(panels: readonly Panel[]): string[] {
-  return [...new Set(panels.flatMap(({ lines }) => lines.map(({ metric }) => metric)))];
-}
-
 /** A search opens every group. */
 function isOpenIn({ id, isOpen }: PanelGroup, { folded, find }: ChartView): boolean {
   return find !== "" || isOpen !== folded.includes(id);
-}
-
-/** The previous list of marks while it is equal: a new list would draw every chart again. */
-function useSame(marks: readonly LessonMark[]): readonly LessonMark[] {
-  const before = useRef(marks);
-  if (JSON.stringify(before.current) !== JSON.stringify(marks)) before.current = marks;
-  return before.current;
 }
 
 function Group({ group, shown }: { group: PanelGroup; shown: Shown }) {

@@ -7,7 +7,7 @@ import { useCallback, useState } from "react";
 import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import { formatRoute } from "../routes.ts";
+import { formatRoute, runsRoute } from "../routes.ts";
 import { isFirstVisit } from "../state/home.ts";
 import { FirstVisit } from "./first-visit.tsx";
 import { GameCards } from "./game-cards.tsx";
@@ -56,7 +56,7 @@ export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
                   <h2 id="last-runs" className="section-title">
                     Last runs
                   </h2>
-                  <Anchor href={formatRoute({ view: "runs" })}>All runs</Anchor>
+                  <Anchor href={formatRoute(runsRoute())}>All runs</Anchor>
                 </div>
                 <RunRows runs={last} />
               </section>

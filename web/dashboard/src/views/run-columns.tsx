@@ -1,11 +1,20 @@
 /** The columns of the table of runs; a group's cells have the mean of its runs. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
+import type { CSSProperties } from "react";
 import type { Column, Opening } from "../components/data-table.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
-import { isLive, type Node, runsOf, settingText, shortName, summaryOf } from "../state/run-table.ts";
+import {
+  differenceText,
+  isLive,
+  type Node,
+  runsOf,
+  settingText,
+  shortName,
+  summaryOf,
+} from "../state/run-table.ts";
 import { Action, Note, RunName, Star, Tags } from "./run-labels.tsx";
 
 interface ColumnsOptions {
@@ -26,11 +35,21 @@ interface ColumnsOptions {
   tick: (node: Node<RunRow>, isRange: boolean) => void;
   tickAll: () => void;
   areAllTicked: boolean;
+  /** Metrics that have a column each. */
+  metrics: readonly { id: string; title: string }[];
+  /** The run that others are compared with; null: none. */
+  baseline: RunRow | null;
+  /** Of a run's lines in the charts; null: it has none. */
+  colourOf: (runId: string) => string | null;
+  /** Runs whose lines are not drawn, and what changes that. */
+  unseen: readonly string[];
+  see: (runId: string) => void;
 }
 
 /** A title in brackets is read and not shown. */
 export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
   const { settings, ticked, isAdmin, now, edit, remove, archive, restore, erase, tick } = options;
+  const number = numberWith(options.baseline);
   const editOf = (run: RunRow) => (isAdmin && !run.is_deleted ? edit : null);
   const columns: Column<RunRow>[] = [
     {
@@ -73,10 +92,16 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
         node.kind === "group" ? (
           <GroupName label={node.label} count={node.rows.length} opening={opening} />
         ) : (
-          <RunName run={node.row} now={now} edit={editOf(node.row)} />
+          <>
+            <Eye run={node.row} options={options} />
+            <RunName run={node.row} now={now} edit={editOf(node.row)} />
+          </>
         ),
     },
     number("return", "Return", "return", (run) => run.episode_return_mean, formatNumber),
+    ...options.metrics.map(({ id, title }) =>
+      number(id, title, id, (run) => run.metrics[id] ?? null, formatNumber),
+    ),
     {
       id: "curve",
       title: "Curve",
@@ -145,20 +170,31 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
   return columns;
 }
 
-function number(
-  id: string,
-  title: string,
-  sort: string,
-  numberOf: (run: RunRow) => number | null,
-  format: (value: number | null) => string,
-): Column<RunRow> {
-  return {
+/** Columns of numbers, each with its difference to that of the baseline. */
+const numberWith =
+  (baseline: RunRow | null) =>
+  (
+    id: string,
+    title: string,
+    sort: string,
+    numberOf: (run: RunRow) => number | null,
+    format: (value: number | null) => string,
+  ): Column<RunRow> => ({
     id,
     title,
     sort,
     isNumber: true,
     cell: (node) => {
-      if (node.kind === "one") return format(numberOf(node.row));
+      if (node.kind === "one") {
+        const value = numberOf(node.row);
+        if (baseline === null || baseline.run_id === node.row.run_id) return format(value);
+        return (
+          <>
+            {format(value)}
+            <small className="range">{differenceText(value, numberOf(baseline), format)}</small>
+          </>
+        );
+      }
       const found = summaryOf(node.rows.map(numberOf));
       if (found === null) return format(null);
       return (
@@ -172,7 +208,24 @@ function number(
         </span>
       );
     },
-  };
+  });
+
+/** Colour of a ticked run's lines; a press hides and shows them. */
+function Eye({ run, options }: { run: RunRow; options: ColumnsOptions }) {
+  const colour = options.colourOf(run.run_id);
+  if (colour === null) return null;
+  const isSeen = !options.unseen.includes(run.run_id);
+  return (
+    <button
+      type="button"
+      className="eye"
+      aria-pressed={isSeen}
+      aria-label={`Draw ${run.name || run.run_id}`}
+      title={isSeen ? "Hide its lines" : "Show its lines"}
+      style={{ "--series": colour } as CSSProperties}
+      onClick={() => options.see(run.run_id)}
+    />
+  );
 }
 
 function setting(path: string): Column<RunRow> {

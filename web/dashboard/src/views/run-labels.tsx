@@ -4,7 +4,7 @@ import type { EditLabels, RunRow } from "@attract/schema";
 import type { ReactNode } from "react";
 import { EditedText } from "../components/edited-text.tsx";
 import { ServerButton } from "../components/server-button.tsx";
-import { formatRoute, runRoute } from "../routes.ts";
+import { formatRoute, runRoute, runsRoute } from "../routes.ts";
 import { formatAge } from "../state/format.ts";
 
 interface LabelProps {
@@ -68,11 +68,7 @@ export function RunName({ run, now, edit }: LabelProps & { now: number }) {
 
 export function Tags({ run, edit }: LabelProps) {
   const tags = run.tags.map((tag) => (
-    <a
-      key={tag}
-      className="tag"
-      href={formatRoute({ view: "runs", search: `q=tag:${encodeURIComponent(tag)}` })}
-    >
+    <a key={tag} className="tag" href={formatRoute(runsRoute(`q=tag:${encodeURIComponent(tag)}`))}>
       {tag}
     </a>
   ));

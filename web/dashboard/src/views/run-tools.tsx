@@ -7,11 +7,12 @@ import { ServerButton } from "../components/server-button.tsx";
 import { useNotices } from "../hooks/use-notices.ts";
 import { goTo } from "../hooks/use-route.ts";
 import type { Edit } from "../hooks/use-run-row.ts";
+import { runsRoute } from "../routes.ts";
 import { isOver } from "../state/run-state.ts";
 import { TRASH } from "../state/run-table.ts";
 import { Action } from "./run-labels.tsx";
 
-const goToTrash = () => goTo({ view: "runs", search: `q=${TRASH}` });
+const goToTrash = () => goTo(runsRoute(`q=${TRASH}`));
 
 interface RunToolsProps {
   run: RunView;

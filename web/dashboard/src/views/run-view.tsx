@@ -13,9 +13,9 @@ import { type LiveRun, useRun } from "../hooks/use-run.ts";
 import { useRunRow } from "../hooks/use-run-row.ts";
 import { useTabTitle } from "../hooks/use-tab-title.ts";
 import { useVersion } from "../hooks/use-version.ts";
-import { formatRoute, type Route, type RunTab } from "../routes.ts";
+import { formatRoute, type Route, type RunTab, runsRoute } from "../routes.ts";
 import { resolveRange } from "../state/chart-view.ts";
-import { lessonNames } from "../state/lessons.ts";
+import { LESSON_METRIC, lessonMarks, lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { RETURN, spanOf } from "../state/series.ts";
 import { iconOf, titleOf, toneOf } from "../state/tab-title.ts";
@@ -65,6 +65,18 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
     () => placedVersions(found ?? [], live.series[RETURN]),
     [found, live.series[RETURN]],
   );
+  // One list as long as they are equal: a new one would draw every chart again.
+  const begun = JSON.stringify(run === null ? [] : lessonMarks(live.series[LESSON_METRIC], lessonNames(run)));
+  // A lesson is another task than the one that was played at random.
+  const randomReturn = run === null || run.lesson !== null ? null : (run.random_play?.return_mean ?? null);
+  const marks = useMemo(
+    () => ({ goal: run?.goal ?? null, randomReturn, lessons: JSON.parse(begun), versions }),
+    [run?.goal, randomReturn, begun, versions],
+  );
+  const runs = useMemo(
+    () => [{ id: route.runId, name: route.runId, colour: null, series: live.series }],
+    [route.runId, live.series],
+  );
   if (live.error !== null && run === null && !isNoAnswer(live.error)) {
     const isUnknown = live.error instanceof ApiError && live.error.status === 404;
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
@@ -75,17 +87,14 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const [model, last] = [newestModel(live), versions.at(-1)?.policy_version ?? null];
   const marked = version === null ? undefined : standingAt(versions, version);
   const charts = {
-    series: live.series,
-    runId: run.run_id,
+    name: run.run_id,
+    runs,
+    names: Object.keys(live.series),
     view,
     onView,
-    versions,
-    goal: run.goal,
-    // A lesson is another task than the one that was played at random.
-    randomReturn: run.lesson === null ? (run.random_play?.return_mean ?? null) : null,
-    lessonNames: lessonNames(run),
-    isLoading: live.early !== null,
-    isOver: !isRunning,
+    marks,
+    baseline: null,
+    nothing: live.early !== null ? "Loading" : isRunning ? null : "The run ended before there was any",
   };
   const { tab = "overview" } = route;
   const at = (part: RunTab) => formatRoute({ ...route, tab: part });
@@ -194,7 +203,7 @@ function UnknownRun({ runId }: { runId: string }) {
         This server knows no run called <span className="mono">{runId}</span>. It may have been moved away, or
         it belongs to another server.
       </p>
-      <Anchor href={formatRoute({ view: "runs" })}>See all runs</Anchor>
+      <Anchor href={formatRoute(runsRoute())}>See all runs</Anchor>
     </main>
   );
 }

@@ -1,20 +1,22 @@
-/** Every run of the runs directory in a table: searched, sorted, grouped, labelled, compared, deleted. */
+/** Every run of the runs directory in a table, searched, sorted, grouped, labelled, deleted; beside it all charts of the ticked ones. */
 
 import type { EditLabels, RunList, RunRow } from "@attract/schema";
-import { Anchor, Button, Loader } from "@mantine/core";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { Anchor, Button, Loader, useComputedColorScheme } from "@mantine/core";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
+import { useCompared } from "../hooks/use-compared.ts";
+import { useDefinitions } from "../hooks/use-definitions.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { useRunList } from "../hooks/use-run-list.ts";
-import { compareRoute, formatRoute, runRoute } from "../routes.ts";
+import { formatRoute, parseRoute, type Route, runRoute, runsRoute } from "../routes.ts";
 import { plural } from "../state/format.ts";
 import { keepTable } from "../state/kept-view.ts";
+import { panelOfMetric } from "../state/panels.ts";
 import {
-  completions,
   formatTableView,
   groupRuns,
   isOfTrash,
@@ -22,14 +24,18 @@ import {
   nextSort,
   parseTableView,
   rangeOf,
+  runStyles,
   runsOf,
   shortName,
   type TableView,
   TRASH,
 } from "../state/run-table.ts";
+import { CHART_COLORS } from "../theme.ts";
 import { runColumns } from "./run-columns.tsx";
+import { Search } from "./runs-search.tsx";
+import { ColumnChooser, SavedViews, TagAll } from "./runs-tools.tsx";
+import { MAX_RUNS, Workspace } from "./workspace.tsx";
 
-const TYPED_MS = 150;
 const GROUPS = ["seeds", "game", "preset", "state", "tags"];
 
 /** What was done, and what undoes it. */
@@ -39,11 +45,17 @@ interface Done {
   undo: (() => Promise<unknown>) | null;
 }
 
-/** `search`: as a route has it. `isAdmin`: may change labels and delete. */
-export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean }) {
+interface RunsViewProps {
+  route: Extract<Route, { view: "runs" }>;
+  /** Whether labels may be changed and runs deleted. */
+  isAdmin: boolean;
+}
+
+export function RunsView({ route, isAdmin }: RunsViewProps) {
+  const { search } = route;
   const view = useMemo(() => parseTableView(search), [search]);
-  const { query, sort, group, hidden, ticked } = view;
-  const { list: found, error, reload, replace } = useRunList(query, sort);
+  const { query, sort, group, hidden, metrics, ticked, unseen } = view;
+  const { list: found, error, reload, replace } = useRunList(query, sort, metrics);
   const [isTyping, setTyping] = useState(false);
   /** The last rows that there were: a search that is half typed keeps them. */
   const kept = useRef<RunList | null>(null);
@@ -56,10 +68,14 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   /** Runs that are erased once the question is answered. */
   const [erasing, setErasing] = useState<readonly RunRow[]>([]);
   const isTrash = isOfTrash(query);
+  const heading = useRef<HTMLHeadingElement>(null);
   const show = (change: Partial<TableView>) => {
-    const text = formatTableView({ ...parseTableView(searchNow()), ...change });
+    // As it stands in the address: two changes in one turn must not lose the first.
+    const now = parseRoute(location.hash);
+    if (now.view !== "runs") return;
+    const text = formatTableView({ ...parseTableView(now.search), ...change });
     keepTable(text);
-    replaceRoute({ view: "runs", search: text });
+    replaceRoute({ ...now, search: text });
   };
   const act = (action: Promise<unknown>) => {
     setFailure(null);
@@ -87,16 +103,18 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         setDone({ text: `Erased ${nameOf(runs)}.`, undo: null });
       }),
     );
-  const remove = (runs: readonly RunRow[]) =>
+  const remove = (runs: readonly RunRow[]) => {
+    // First: the charts of a run that is gone are not asked for.
+    untick(runs);
     act(
-      Promise.all(runs.map((run) => api.deleteRun(run.run_id))).then((deleted) => {
-        untick(runs);
+      Promise.all(runs.map((run) => api.deleteRun(run.run_id))).then((deleted) =>
         setDone({
           text: `Deleted ${nameOf(runs)}.`,
           undo: () => Promise.all(deleted.map(({ trash_id }) => api.restoreRun(trash_id))),
-        });
-      }),
+        }),
+      ),
     );
+  };
   const archive = (runs: readonly RunRow[]) => {
     const archived = !runs.every((run) => run.archived);
     const set = (value: boolean) => Promise.all(runs.map((run) => edit(run, { archived: value })));
@@ -121,9 +139,31 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   const tickAll = () => tick(nodes);
   const settings = list?.settings.join(",") ?? "";
   // The columns are made once for each set of settings: what they call is looked up when it is called.
-  const calls = useRef({ act, edit, remove, archive, restore, tick, tickAll });
-  calls.current = { act, edit, remove, archive, restore, tick, tickAll };
+  const see = (id: string) =>
+    show({ unseen: unseen.includes(id) ? unseen.filter((other) => other !== id) : [...unseen, id] });
+  const calls = useRef({ act, edit, remove, archive, restore, tick, tickAll, see });
+  calls.current = { act, edit, remove, archive, restore, tick, tickAll, see };
   const tickedText = ticked.join(",");
+  const compared = useCompared(isTrash ? [] : ticked.slice(0, MAX_RUNS));
+  const isSplit = !isTrash && ticked.length > 0;
+  const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
+  const rows = useMemo(() => (isSplit ? (compared.data ?? []) : []), [isSplit, compared.data]);
+  const styles = useMemo(
+    () =>
+      runStyles(
+        rows.map(({ row }) => row),
+        colours,
+      ),
+    [rows, colours],
+  );
+  const unseenText = unseen.join(",");
+  const baseline = rows.find(({ row }) => row.run_id === view.baseline)?.row ?? null;
+  const definitions = useDefinitions();
+  const metricsText = metrics.join(",");
+  const titleOf = useCallback(
+    (name: string) => (definitions === null ? name : panelOfMetric(definitions, name).title),
+    [definitions],
+  );
   const areAllTicked = (runs ?? []).every(({ run_id }) => ticked.includes(run_id));
   const columns = useMemo(
     () =>
@@ -140,280 +180,194 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         tick: (node, isRange) => calls.current.tick([node], isRange),
         tickAll: () => calls.current.tickAll(),
         areAllTicked,
+        metrics: metricsText === "" ? [] : metricsText.split(",").map((id) => ({ id, title: titleOf(id) })),
+        baseline,
+        colourOf: (id) => styles.find((style) => style.id === id)?.colour ?? null,
+        unseen: unseenText.split(","),
+        see: (id) => calls.current.see(id),
       }),
-    [settings, tickedText, isAdmin, areAllTicked],
+    [settings, tickedText, isAdmin, areAllTicked, metricsText, titleOf, baseline, styles, unseenText],
   );
   const chosen = (runs ?? []).filter(({ run_id }) => ticked.includes(run_id));
   const isEmpty = list !== null && unread === null && list.num_unread === 0 && list.num_found === 0;
 
   return (
-    <main id="content" className="runs-view">
-      <h1>Runs</h1>
-      <Search
-        query={query}
-        settings={list?.settings ?? []}
-        onSearch={(text) => show({ query: text })}
-        onTyping={setTyping}
-      />
-      <div className="runs-tools">
-        <label>
-          Group by{" "}
-          <select
-            className="page-select"
-            value={group}
-            onChange={({ currentTarget: { value } }) => show({ group: value })}
-          >
-            <option value="">nothing</option>
-            {[...GROUPS, ...(list?.settings ?? [])].map((name) => (
-              <option key={name} value={name}>
-                {name === "seeds" ? "equal settings (seeds)" : shortName(name)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <ColumnChooser columns={columns} hidden={hidden} onChange={(names) => show({ hidden: names })} />
-        <span className="soft" role="status">
-          {unread !== null
-            ? [unread.message, unread.fix].filter(Boolean).join("; ")
-            : found !== null && countText(found.num_found, found.num_hidden, found.num_unread)}
-        </span>
-        {unread?.suggestion && (
-          <button type="button" className="link" onClick={() => show({ query: unread.suggestion ?? "" })}>
-            {unread.suggestion}
-          </button>
-        )}
-        {list !== null && list.num_hidden > 0 && !/\bis:all\b/.test(query) && (
-          <button type="button" className="link" onClick={() => show({ query: `${query} is:all`.trim() })}>
-            Show hidden runs
-          </button>
-        )}
-        {isAdmin && (
-          <button
-            type="button"
-            className="link"
-            onClick={() => show({ query: isTrash ? "" : TRASH, ticked: [] })}
-          >
-            {isTrash ? "Leave the trash" : "Trash"}
-          </button>
-        )}
-      </div>
-      {error !== null && unread === null && <ErrorNotice error={error} onRetry={reload} />}
-      {failure !== null && <ErrorNotice error={failure} />}
-      <div role="status">
-        {done !== null && (
-          <p className="undo-strip">
-            {done.text}
-            {done.undo !== null && (
-              <Button
-                size="compact-sm"
-                variant="default"
-                onClick={() => {
-                  setDone(null);
-                  act(done.undo?.() ?? Promise.resolve());
-                }}
-              >
-                Undo
+    <main id="content" className="runs-view" data-split={isSplit}>
+      <div>
+        <h1>Runs</h1>
+        <Search
+          query={query}
+          settings={list?.settings ?? []}
+          onSearch={(text) => show({ query: text })}
+          onTyping={setTyping}
+        />
+        <div className="runs-tools">
+          <label>
+            Group by{" "}
+            <select
+              className="page-select"
+              value={group}
+              onChange={({ currentTarget: { value } }) => show({ group: value })}
+            >
+              <option value="">nothing</option>
+              {[...GROUPS, ...(list?.settings ?? [])].map((name) => (
+                <option key={name} value={name}>
+                  {name === "seeds" ? "equal settings (seeds)" : shortName(name)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <ColumnChooser
+            columns={columns}
+            hidden={hidden}
+            onHidden={(names) => show({ hidden: names })}
+            metrics={(list?.metrics ?? []).map((id) => ({ id, title: titleOf(id) }))}
+            chosen={metrics}
+            onChosen={(names) => show({ metrics: names })}
+          />
+          <SavedViews address={formatRoute(route)} />
+          <span className="soft" role="status">
+            {unread !== null
+              ? [unread.message, unread.fix].filter(Boolean).join("; ")
+              : found !== null && countText(found.num_found, found.num_hidden, found.num_unread)}
+          </span>
+          {unread?.suggestion && (
+            <button type="button" className="link" onClick={() => show({ query: unread.suggestion ?? "" })}>
+              {unread.suggestion}
+            </button>
+          )}
+          {list !== null && list.num_hidden > 0 && !/\bis:all\b/.test(query) && (
+            <button type="button" className="link" onClick={() => show({ query: `${query} is:all`.trim() })}>
+              Show hidden runs
+            </button>
+          )}
+          {isAdmin && (
+            <button
+              type="button"
+              className="link"
+              onClick={() => show({ query: isTrash ? "" : TRASH, ticked: [] })}
+            >
+              {isTrash ? "Leave the trash" : "Trash"}
+            </button>
+          )}
+        </div>
+        {error !== null && unread === null && <ErrorNotice error={error} onRetry={reload} />}
+        {failure !== null && <ErrorNotice error={failure} />}
+        <div role="status">
+          {done !== null && (
+            <p className="undo-strip">
+              {done.text}
+              {done.undo !== null && (
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  onClick={() => {
+                    setDone(null);
+                    act(done.undo?.() ?? Promise.resolve());
+                  }}
+                >
+                  Undo
+                </Button>
+              )}
+              <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setDone(null)}>
+                Close
+              </Button>
+            </p>
+          )}
+        </div>
+        {chosen.length > 0 && (
+          <section className="bulk" aria-label="Ticked runs">
+            <strong>{plural(chosen.length, "run")} ticked</strong>
+            {!isTrash && (
+              <Button size="compact-sm" disabled={chosen.length < 2} onClick={() => heading.current?.focus()}>
+                Compare
               </Button>
             )}
-            <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setDone(null)}>
-              Close
-            </Button>
-          </p>
-        )}
-      </div>
-      {chosen.length > 0 && (
-        <section className="bulk" aria-label="Ticked runs">
-          <strong>{plural(chosen.length, "run")} ticked</strong>
-          {!isTrash && (
+            {isAdmin && isTrash && (
+              <>
+                <ServerButton size="compact-sm" variant="default" onClick={() => restore(chosen)}>
+                  Restore
+                </ServerButton>
+                <ServerButton size="compact-sm" variant="default" onClick={() => setErasing(chosen)}>
+                  Erase
+                </ServerButton>
+              </>
+            )}
+            {isAdmin && !isTrash && (
+              <>
+                <TagAll
+                  onTag={(tag) =>
+                    act(Promise.all(chosen.map((run) => edit(run, { tags: withTag(run.tags, tag) }))))
+                  }
+                />
+                <ServerButton size="compact-sm" variant="default" onClick={() => archive(chosen)}>
+                  Archive
+                </ServerButton>
+                <ServerButton size="compact-sm" variant="default" onClick={() => remove(chosen)}>
+                  Delete
+                </ServerButton>
+              </>
+            )}
             <Button
               size="compact-sm"
-              disabled={chosen.length < 2}
-              onClick={() => goTo(compareRoute(chosen.map(({ run_id }) => run_id)))}
+              variant="subtle"
+              color="gray"
+              onClick={() => show({ ticked: [], unseen: [], baseline: "", isDifference: false })}
             >
-              Compare
+              Untick all
             </Button>
+          </section>
+        )}
+        {erasing.length > 0 && (
+          <ConfirmDialog
+            title={`Erase ${nameOf(erasing)}?`}
+            yes="Erase"
+            no="Keep"
+            onAnswer={(isYes) => {
+              setErasing([]);
+              if (isYes) erase(erasing);
+            }}
+          >
+            Their numbers, versions and episodes are removed from the disk. This cannot be undone.
+          </ConfirmDialog>
+        )}
+        {list === null && error === null && <Loader aria-label="Loading runs" />}
+        {isEmpty && <Nothing query={query} />}
+        {nodes.length > 0 && (
+          <DataTable
+            label="All runs"
+            columns={columns}
+            nodes={nodes}
+            hidden={hidden}
+            sort={sort}
+            onSort={(column) => show({ sort: nextSort(sort, column) })}
+            marks={(node) => ({
+              archived: node.kind === "one" && node.row.archived,
+              ticked: ticked.includes(node.id),
+            })}
+            onEnter={(run) => run.is_deleted || goTo(runRoute(run.run_id))}
+            onTick={(node) => tick([node])}
+          />
+        )}
+      </div>
+      {isSplit && (
+        <div>
+          <h2 ref={heading} tabIndex={-1}>
+            {rows.length === 1 ? "1 run" : `Compare ${plural(rows.length, "run")}`}
+          </h2>
+          {ticked.length > MAX_RUNS && (
+            <p className="soft">
+              The first {MAX_RUNS} of {ticked.length} runs.
+            </p>
           )}
-          {isAdmin && isTrash && (
-            <>
-              <ServerButton size="compact-sm" variant="default" onClick={() => restore(chosen)}>
-                Restore
-              </ServerButton>
-              <ServerButton size="compact-sm" variant="default" onClick={() => setErasing(chosen)}>
-                Erase
-              </ServerButton>
-            </>
+          {compared.error !== null && <ErrorNotice error={compared.error} onRetry={compared.refetch} />}
+          {compared.isPending && <Loader aria-label="Loading the runs" />}
+          {rows.length > 0 && (
+            <Workspace route={route} view={view} compared={rows} styles={styles} onChange={show} />
           )}
-          {isAdmin && !isTrash && (
-            <>
-              <TagAll
-                onTag={(tag) =>
-                  act(Promise.all(chosen.map((run) => edit(run, { tags: withTag(run.tags, tag) }))))
-                }
-              />
-              <ServerButton size="compact-sm" variant="default" onClick={() => archive(chosen)}>
-                Archive
-              </ServerButton>
-              <ServerButton size="compact-sm" variant="default" onClick={() => remove(chosen)}>
-                Delete
-              </ServerButton>
-            </>
-          )}
-          <Button size="compact-sm" variant="subtle" color="gray" onClick={() => show({ ticked: [] })}>
-            Untick all
-          </Button>
-        </section>
-      )}
-      {erasing.length > 0 && (
-        <ConfirmDialog
-          title={`Erase ${nameOf(erasing)}?`}
-          yes="Erase"
-          no="Keep"
-          onAnswer={(isYes) => {
-            setErasing([]);
-            if (isYes) erase(erasing);
-          }}
-        >
-          Their numbers, versions and episodes are removed from the disk. This cannot be undone.
-        </ConfirmDialog>
-      )}
-      {list === null && error === null && <Loader aria-label="Loading runs" />}
-      {isEmpty && <Nothing query={query} />}
-      {nodes.length > 0 && (
-        <DataTable
-          label="All runs"
-          columns={columns}
-          nodes={nodes}
-          hidden={hidden}
-          sort={sort}
-          onSort={(column) => show({ sort: nextSort(sort, column) })}
-          marks={(node) => ({
-            archived: node.kind === "one" && node.row.archived,
-            ticked: ticked.includes(node.id),
-          })}
-          onEnter={(run) => run.is_deleted || goTo(runRoute(run.run_id))}
-          onTick={(node) => tick([node])}
-        />
+        </div>
       )}
     </main>
-  );
-}
-
-/** The search as it stands in the address: two changes in one turn must not lose the first. */
-function searchNow(): string {
-  return location.hash.split("?", 2)[1] ?? "";
-}
-
-interface SearchProps {
-  query: string;
-  /** Paths of the settings that are offered. */
-  settings: readonly string[];
-  onSearch: (query: string) => void;
-  /** Whether the query is being typed. */
-  onTyping: (isTyping: boolean) => void;
-}
-
-function Search({ query, settings, onSearch, onTyping }: SearchProps) {
-  const [text, setText] = useState(query);
-  const asked = useRef(query);
-  // A query that came from elsewhere, a link for example, is shown; one's own is not put over what was typed since.
-  if (asked.current !== query) {
-    asked.current = query;
-    if (text.trim() !== query) setText(query);
-  }
-  useEffect(() => {
-    if (text.trim() === asked.current) return;
-    const timer = setTimeout(() => {
-      asked.current = text.trim();
-      onSearch(text.trim());
-    }, TYPED_MS);
-    return () => clearTimeout(timer);
-  });
-  return (
-    <search className="runs-search">
-      <input
-        type="search"
-        aria-label="Search runs"
-        aria-describedby="search-help"
-        list="search-terms"
-        placeholder="game:snake return>20 lr<0.001 tag:good"
-        value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-          onTyping(true);
-        }}
-        onBlur={() => onTyping(false)}
-        onKeyDown={({ key, currentTarget }) => {
-          if (key === "Escape") currentTarget.blur();
-          if (key === "Enter") onTyping(false);
-        }}
-      />
-      <datalist id="search-terms">
-        {completions(text, settings).map((term) => (
-          <option key={term} value={term} />
-        ))}
-      </datalist>
-      <p id="search-help" className="soft">
-        Words, fields (<code>game: tag: state: return best eval steps seed created</code>),{" "}
-        <code>is:starred</code> or any setting, such as <code>lr&lt;0.001</code>. Keys: <kbd>/</kbd> search,{" "}
-        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> tick, <kbd>Enter</kbd> open.
-      </p>
-    </search>
-  );
-}
-
-interface ColumnChooserProps {
-  columns: readonly { id: string; title: string }[];
-  hidden: readonly string[];
-  onChange: (hidden: string[]) => void;
-}
-
-function ColumnChooser({ columns, hidden, onChange }: ColumnChooserProps) {
-  return (
-    <details className="columns">
-      <summary>Columns</summary>
-      <div>
-        {columns
-          .filter(({ title }) => !title.startsWith("("))
-          .map(({ id, title }) => (
-            <label key={id}>
-              <input
-                type="checkbox"
-                checked={!hidden.includes(id)}
-                onChange={({ currentTarget: { checked } }) =>
-                  onChange(checked ? hidden.filter((name) => name !== id) : [...hidden, id])
-                }
-              />
-              {title}
-            </label>
-          ))}
-      </div>
-    </details>
-  );
-}
-
-function TagAll({ onTag }: { onTag: (tag: string) => void }) {
-  const [tag, setTag] = useState("");
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (tag.trim() !== "") onTag(tag.trim());
-        setTag("");
-      }}
-    >
-      <input
-        className="edited-input"
-        aria-label="Tag for the ticked runs"
-        placeholder="tag"
-        maxLength={40}
-        pattern={'[^\\s",]+'}
-        value={tag}
-        onChange={(event) => setTag(event.currentTarget.value)}
-      />
-      <ServerButton type="submit" size="compact-sm" variant="default">
-        Tag
-      </ServerButton>
-    </form>
   );
 }
 
@@ -421,14 +375,14 @@ function Nothing({ query }: { query: string }) {
   if (query === TRASH)
     return (
       <p className="card">
-        The trash is empty. <Anchor href={formatRoute({ view: "runs" })}>Show all runs</Anchor>
+        The trash is empty. <Anchor href={formatRoute(runsRoute())}>Show all runs</Anchor>
       </p>
     );
   if (query !== "")
     return (
       <p className="card">
         No run is found by <code>{query}</code>.{" "}
-        <Anchor href={formatRoute({ view: "runs" })}>Show all runs</Anchor>
+        <Anchor href={formatRoute(runsRoute())}>Show all runs</Anchor>
       </p>
     );
   return (

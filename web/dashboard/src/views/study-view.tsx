@@ -7,7 +7,7 @@ import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { formatRoute } from "../routes.ts";
+import { formatRoute, runsRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
 import { confirmationText, outcomeText, pointsOf } from "../state/study.ts";
 import { FrontChart } from "./front-chart.tsx";
@@ -22,6 +22,7 @@ export function StudyView({ name }: { name: string }) {
     error,
     refetch,
   } = useQuery(polled(["study", name], () => api.study(name), RELOAD_MS));
+  const { data: runs = NONE } = useQuery(polled(["trials", name], () => trialRuns(name), RELOAD_MS));
   return (
     <main id="content">
       <p className="back">
@@ -33,12 +34,27 @@ export function StudyView({ name }: { name: string }) {
       </div>
       {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {study === null && error === null && <Loader aria-label="Loading the study" />}
-      {study !== null && <Parts study={study} />}
+      {study !== null && <Parts study={study} runs={runs} />}
     </main>
   );
 }
 
-function Parts({ study }: { study: Study }) {
+const NONE: ReadonlyMap<number, string> = new Map();
+
+/** The runs of trials by number; one that was trained again has the newest. */
+async function trialRuns(study: string): Promise<ReadonlyMap<number, string>> {
+  const { runs } = await api.runList({ q: trialsOf(study), sort: "created", limit: 1000 });
+  return new Map(runs.map(({ name, run_id }) => [Number(/^trial-(\d+)-/.exec(name)?.[1]), run_id]));
+}
+
+/** The search that finds the runs of a study's trials. */
+function trialsOf(study: string): string {
+  return `is:all tag:${study.slice(0, 40)}`;
+}
+
+function Parts({ study, runs }: { study: Study; runs: ReadonlyMap<number, string> }) {
+  const front = study.trials.flatMap(({ number, on_front }) => (on_front ? (runs.get(number) ?? []) : []));
+  const search = new URLSearchParams({ q: trialsOf(study.study), ticked: front.join(",") });
   return (
     <>
       <p className="lede">
@@ -66,7 +82,12 @@ function Parts({ study }: { study: Study }) {
       <section className="section card" aria-labelledby="trials-title">
         <h2 id="trials-title">Trials</h2>
         <p className="soft">What differs from the defaults is underlined.</p>
-        <TrialsTable trials={study.trials} winner={study.winner} />
+        {runs.size > 0 && (
+          <p>
+            <Anchor href={formatRoute(runsRoute(search.toString()))}>Charts of the trials</Anchor>
+          </p>
+        )}
+        <TrialsTable trials={study.trials} winner={study.winner} runs={runs} />
       </section>
       {study.command !== "" && study.state !== "finished" && (
         <section className="section card" aria-labelledby="command-title">

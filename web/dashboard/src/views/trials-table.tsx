@@ -1,8 +1,10 @@
 /** The trials of a study in the table of runs: a column for each setting that was searched, what differs from the defaults marked. */
 
 import type { StudyTrial } from "@attract/schema";
+import { Anchor } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
 import { type Column, DataTable } from "../components/data-table.tsx";
+import { formatRoute, runRoute } from "../routes.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
 import { type Node, nextSort, settingText, shortName } from "../state/run-table.ts";
 import { orderedTrials, searchedSettings } from "../state/study.ts";
@@ -14,12 +16,19 @@ const STATES: Readonly<Record<StudyTrial["state"], string>> = {
   failed: "Failed",
 };
 
-export function TrialsTable({ trials, winner }: { trials: readonly StudyTrial[]; winner: number | null }) {
+interface TrialsTableProps {
+  trials: readonly StudyTrial[];
+  winner: number | null;
+  /** Ids of the runs that are kept of trials, by number. */
+  runs: ReadonlyMap<number, string>;
+}
+
+export function TrialsTable({ trials, winner, runs }: TrialsTableProps) {
   const [sort, setSort] = useState("");
   const paths = searchedSettings(trials).join(",");
   const columns = useMemo(
-    () => columnsOf(trials, paths === "" ? [] : paths.split(","), winner),
-    [trials, paths, winner],
+    () => columnsOf(trials, paths === "" ? [] : paths.split(","), winner, runs),
+    [trials, paths, winner, runs],
   );
   const nodes = useMemo(
     () =>
@@ -42,16 +51,27 @@ export function TrialsTable({ trials, winner }: { trials: readonly StudyTrial[];
   );
 }
 
+function TrialNumber({ number, runId }: { number: number; runId: string | undefined }) {
+  return runId === undefined ? number : <Anchor href={formatRoute(runRoute(runId))}>{number}</Anchor>;
+}
+
 function columnsOf(
   trials: readonly StudyTrial[],
   paths: readonly string[],
   winner: number | null,
+  runs: TrialsTableProps["runs"],
 ): Column<StudyTrial>[] {
   const defaults = trials.find(({ number }) => number === 0)?.settings ?? {};
   const cell = (show: (trial: StudyTrial) => ReactNode) => (node: Node<StudyTrial>) =>
     node.kind === "one" && show(node.row);
   return [
-    { id: "trial", title: "Trial", sort: "trial", isNumber: true, cell: cell((trial) => trial.number) },
+    {
+      id: "trial",
+      title: "Trial",
+      sort: "trial",
+      isNumber: true,
+      cell: cell(({ number }) => <TrialNumber number={number} runId={runs.get(number)} />),
+    },
     {
       id: "state",
       title: "State",
