@@ -16,7 +16,7 @@ from typing import Any, Final
 from attract.errors import FileError, TrialError
 from attract.processes.exit_codes import DONE, GOAL_MISSED, INTERRUPTED, USAGE
 from attract.runs.directory import RunDirectory
-from attract.runs.labels import write_labels
+from attract.runs.index import write_labels
 from attract.schema.run_list import RunLabels
 from attract.settings.file import settings_text
 from attract.settings.run import SERVER_VARIABLES
