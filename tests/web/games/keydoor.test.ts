@@ -1,7 +1,8 @@
 /** Keydoor conforms; the way to its treasure leads by key and door, in that order, and nothing else pays. */
 
 import { expect, test } from "vitest";
-import definition, { HEIGHT, type Keydoor, WALL } from "../../../web/games/keydoor/game.ts";
+import { HEIGHT, WALL } from "../../../web/games/keydoor/draw.ts";
+import definition, { type Keydoor } from "../../../web/games/keydoor/game.ts";
 import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 

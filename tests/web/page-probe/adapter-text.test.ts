@@ -1,10 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  adapterText,
-  environmentText,
-  type Findings,
-  unfinishedOf,
-} from "../../../web/page-probe/src/adapter-text.ts";
+import { adapterText, environmentText, unfinishedOf } from "../../../web/page-probe/src/adapter-text.ts";
+import type { Findings } from "../../../web/page-probe/src/findings.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import { defined, FOUND, finished, HANDS, PAGE, place } from "./found-adapter.ts";
 

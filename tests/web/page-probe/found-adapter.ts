@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import * as esbuild from "esbuild";
-import type { Findings } from "../../../web/page-probe/src/adapter-text.ts";
+import type { Findings } from "../../../web/page-probe/src/findings.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 

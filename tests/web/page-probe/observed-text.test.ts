@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { observedLength, observeOf, reachedOf } from "../../../web/page-probe/src/observed-text.ts";
-import type { Place } from "../../../web/page-probe/src/places.ts";
-import type { Reading, Seen } from "../../../web/page-probe/src/readings.ts";
+import type { Place, Seen } from "../../../web/page-probe/src/places.ts";
+import type { Reading } from "../../../web/page-probe/src/readings.ts";
 import { cells, near, nearest, rows } from "../../../web/sdk/src/page/readers.ts";
 
 function seen(text: string, scales: number[], fields: string[] = [], count = 1): Seen {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Direction } from "../../../web/page-probe/src/effects.ts";
-import type { Place } from "../../../web/page-probe/src/places.ts";
+import type { Place, Seen } from "../../../web/page-probe/src/places.ts";
 import { axisOf, playersOf, pointerSeen, relativeAxes } from "../../../web/page-probe/src/player.ts";
-import type { Seen } from "../../../web/page-probe/src/readings.ts";
 
 function place(text: string, kind: Place["kind"] = "number"): Place {
   return { text, name: text, kind, fields: [], isShown: false, read: () => undefined };

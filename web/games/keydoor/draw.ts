@@ -1,7 +1,28 @@
 /** How Keydoor looks: two rooms and the wall between them, the key, the door, the treasure, the player. */
 
 import type { Context2D } from "attract";
-import { type Cell, HEIGHT, type Keydoor, WALL, WIDTH } from "./game.ts";
+
+/** Cells of the floor, without the walls around it. */
+export const WIDTH = 11;
+export const HEIGHT = 7;
+/** The column of the wall between the two rooms. */
+export const WALL = 5;
+
+/** A cell, in columns and rows of the floor. */
+export interface Cell {
+  x: number;
+  y: number;
+}
+
+/** What there is to be seen. */
+export interface Rooms {
+  readonly player: Cell;
+  readonly key: Cell;
+  readonly door: Cell;
+  readonly treasure: Cell;
+  readonly hasKey: boolean;
+  readonly isOpen: boolean;
+}
 
 const FLOOR = "#1d2433";
 const TILE = "#232c3f";
@@ -13,7 +34,7 @@ const CHEST = "#d1495b";
 const PLAYER = "#6fd3c1";
 
 /** Draws the whole floor on the whole canvas, in square cells. */
-export function drawKeydoor(context: Context2D, width: number, height: number, game: Keydoor): void {
+export function drawKeydoor(context: Context2D, width: number, height: number, game: Rooms): void {
   const cell = Math.min(width / WIDTH, height / HEIGHT);
   const left = (width - cell * WIDTH) / 2;
   const top = (height - cell * HEIGHT) / 2;

@@ -9,13 +9,8 @@ import {
   type StartContext,
   type UpdateResult,
 } from "attract";
-import { drawKeydoor } from "./draw.ts";
+import { type Cell, drawKeydoor, HEIGHT, type Rooms, WALL, WIDTH } from "./draw.ts";
 
-/** Cells of the floor, without the walls around it. */
-export const WIDTH = 11;
-export const HEIGHT = 7;
-/** The column of the wall between the two rooms. */
-export const WALL = 5;
 const MOVES = [
   [0, -1],
   [0, 1],
@@ -24,14 +19,8 @@ const MOVES = [
 ];
 const USE = 4;
 
-/** A cell, in columns and rows of the floor. */
-export interface Cell {
-  x: number;
-  y: number;
-}
-
 /** One search: the key lies in the left room, the treasure in the right one, and the door between them is locked. */
-export class Keydoor {
+export class Keydoor implements Rooms {
   readonly player: Cell = { x: 0, y: 0 };
   readonly key: Cell = { x: 0, y: 0 };
   readonly door: Cell = { x: WALL, y: 0 };

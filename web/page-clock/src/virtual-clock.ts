@@ -101,7 +101,7 @@ export class VirtualClock {
   readonly #drawing: Drawing;
   readonly #surroundings: Surroundings;
   readonly #input: Input;
-  readonly #frames: NestedFrames;
+  readonly #frames: NestedFrames<VirtualClock>;
   readonly #resize: ReturnType<typeof installDevice>;
   #draws: boolean;
   #followsAnimations = true;

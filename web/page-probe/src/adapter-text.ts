@@ -6,14 +6,15 @@ import { LARGEST } from "../../sdk/src/page/readers.ts";
 import { type Environment, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
 import { MADE_GAME } from "./engines.ts";
-import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
+import type { Findings } from "./findings.ts";
 import { menuText } from "./menu-text.ts";
+import { type Move, withOwnLabels } from "./moves.ts";
 import { observedLength, observeOf, reachedOf } from "./observed-text.ts";
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
-import { pressesOf, type StartAction } from "./start-actions.ts";
+import { pressesOf } from "./start-actions.ts";
 import { idOf, inComment } from "./title.ts";
-import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
+import { LOAD_TICKS } from "./trial.ts";
 
 /** As the SDK has it. */
 export const DEFAULT_TICKS_PER_STEP = 4;
@@ -36,42 +37,6 @@ const SDK_NAMES = [
   "says",
   "spot",
 ];
-
-export interface Findings extends PageToProbe {
-  readonly title: string;
-  readonly inputs: ResponsiveInputs;
-  readonly reading: Reading;
-  /** Whether the agent sees the canvas, in the place of what was found. */
-  readonly seesPixels: boolean;
-  /** Whether its engine draws by WebGL alone, and keeps its state to itself. */
-  readonly isCompiled: boolean;
-  /** The call that restarts the game; null: each episode takes a fresh page. */
-  readonly restart: string | null;
-  /** The start action with what restarts the game once it is over; null: nothing does, or `restart` does it. */
-  readonly again: StartAction | null;
-  /** A call that seeds the engine's own random numbers; null: it has none. */
-  readonly seed: string | null;
-  /** An expression of `w` that holds once the game has begun; null: it is waited for. */
-  readonly playing: string | null;
-  /** Expressions of `w` that are there once the page has loaded. */
-  readonly early: readonly string[];
-  /** Variables of scripts, which are reached by a function made within the page. */
-  readonly variables: readonly string[];
-  /** Whether the page advances only by calls of `advanceTime`. */
-  readonly advances: boolean;
-  /** Whether style sheets move what is played with. */
-  readonly isAnimated: boolean;
-  /** Frames of a step. */
-  readonly ticksPerStep: number;
-  /** Length of an episode that the game does not end. */
-  readonly maxSeconds: number;
-  /** Whether each frame earns a little: random play rarely scores, and loses. */
-  readonly alive: boolean;
-  /** Whether each place that the player reaches first earns a little: random play rarely scores. */
-  readonly reached: boolean;
-  /** Further options that are missing beside those of `unfinishedOf`: no candidate plays as it did in the probe. */
-  readonly open: readonly string[];
-}
 
 /** The options that training needs and that were not found; an end is none of them, since each adapter has a time limit. */
 export function unfinishedOf({

@@ -12,8 +12,8 @@ import type {
 import { type Beginning, beginningText, type Press } from "./draft.ts";
 import { amountOf, scalarOf } from "./effects.ts";
 import type { Chosen, End } from "./ends.ts";
-import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { numberOf, wordsOf } from "./json-value.ts";
+import type { Move, ResponsiveInputs } from "./moves.ts";
 import type { Place, Value } from "./places.ts";
 import type { Reading } from "./readings.ts";
 import { NOTED } from "./rules.ts";

@@ -1,10 +1,11 @@
 /** The adapter of a probed page, by the candidates that are chosen for its parts. */
 
 import type { ProbeChoice, ProbeDraft } from "../../schema/src/api.gen.ts";
-import { adapterText, DEFAULT_TICKS_PER_STEP, type Findings, unfinishedOf } from "./adapter-text.ts";
+import { adapterText, DEFAULT_TICKS_PER_STEP, unfinishedOf } from "./adapter-text.ts";
 import { begunText } from "./begun.ts";
 import type { Chosen, End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
+import type { Findings } from "./findings.ts";
 import type { Place } from "./places.ts";
 import type { Reading } from "./readings.ts";
 import { againText, type Restart } from "./restarts.ts";

@@ -5,14 +5,14 @@ import type { PointerHow } from "attract/page-adapter";
 import { canvasesIn, elements } from "../../sdk/src/page/elements.ts";
 import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
 import { clickGroupsOf } from "./clicks.ts";
-import { type Direction, effectsOf } from "./effects.ts";
+import { effectsOf } from "./effects.ts";
+import { chance, labelOf, type Move, ownMoves, type ResponsiveInputs, randomly } from "./moves.ts";
 import type { Place } from "./places.ts";
-import { chance, randomly } from "./playing.ts";
 import { askedHow, askedOf, followersOf, placesAlong, spotsOf } from "./pointer.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
 import { NOTED, PAUSED } from "./rules.ts";
-import { type Press, pressesIn, pressesOf, promptsIn, type StartAction, start } from "./start-actions.ts";
+import { type Press, pressesIn, promptsIn, type StartAction, start } from "./start-actions.ts";
 import {
   differing,
   type Input,
@@ -66,35 +66,6 @@ const PRELUDES = [40, 80, 160];
 const MAX_ELEMENTS = 64;
 /** Distance between clicked elements, as a share of all: neighbours often do the same. */
 const STRIDE = 0.618;
-
-/** One thing that a player may do. */
-export interface Move {
-  readonly label: string;
-  readonly input: Input;
-  /** Whether it has an effect only after other moves. Default: no. */
-  readonly isLate?: boolean;
-  /** Expressions of the places that it changes, and how. */
-  readonly effects?: ReadonlyMap<string, Direction>;
-}
-
-export interface ResponsiveInputs {
-  readonly startAction: StartAction;
-  readonly moves: readonly Move[];
-  /** Whether only the first moment of a press has an effect. */
-  readonly taps: boolean;
-  /** Whether anything moves without input. */
-  readonly isMoving: boolean;
-  /** Places that any of the moves changes. */
-  readonly changed: ReadonlySet<Place>;
-  /** All that was tried to start the game, the likeliest first. */
-  readonly tried?: readonly ResponsiveInputs[];
-}
-
-/** Moves without the start action: another press of it may be no move. */
-export function ownMoves(startAction: StartAction, moves: readonly Move[]): readonly Move[] {
-  const codes = pressesOf(startAction).flatMap((press) => (press.kind === "key" ? [press.code] : []));
-  return moves.filter(({ input }) => !codes.some((code) => input.keys.includes(code)));
-}
 
 /** Tests of one start action. */
 export class InputTests {
@@ -479,22 +450,4 @@ function fingerprint({ places, rows }: Samples, responding: readonly Place[]): s
   return rows
     .map((row) => row.map((value, at) => (chosen.has(places[at]) ? String(value) : "")).join())
     .join(";");
-}
-
-export function labelOf(code: string): string {
-  return code
-    .replace(/^(Arrow|Key|Digit)/, "")
-    .replace(/(Left|Right)$/, (side) => (/^(Shift|Control)/.test(code) ? "" : side))
-    .toLowerCase();
-}
-
-/** Elements may bear the same words: each move has a label of its own. */
-export function withOwnLabels(moves: readonly Move[]): Move[] {
-  const taken = new Set(["nothing"]);
-  return moves.map(({ label, input }) => {
-    let own = label;
-    for (let i = 2; taken.has(own); i++) own = `${label} ${i}`;
-    taken.add(own);
-    return { label: own, input };
-  });
 }

@@ -1,7 +1,7 @@
 /** How an adapter begins its game: the text of its `menu` and `playing`. */
 
 import { INTO } from "../../sdk/src/page/elements.ts";
-import type { Findings } from "./adapter-text.ts";
+import type { Findings } from "./findings.ts";
 import { LONG_WAIT, lastPress, type Press, pressesOf, type StartAction } from "./start-actions.ts";
 
 /** A `menu` that presses what the last menu that is there asks for, and when the game has begun. */

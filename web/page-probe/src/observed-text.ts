@@ -1,8 +1,9 @@
 /** The part of an adapter that reads what the agent sees, as text. */
 
 import { isDrawnThing } from "./drawn-places.ts";
+import type { Seen } from "./places.ts";
 import { type Axis, NO_PLAYERS, type Player, POINTER, relativeAxes } from "./player.ts";
-import type { Reading, Seen } from "./readings.ts";
+import type { Reading } from "./readings.ts";
 import { ALIVE_FIELDS, DEAD_FIELDS } from "./rules.ts";
 
 /** The nearest things of a list: random play may not have met so many. */

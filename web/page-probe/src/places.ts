@@ -37,6 +37,18 @@ export interface Root {
   read(window: PageWindow): unknown;
 }
 
+/** A place that an agent sees. */
+export interface Seen {
+  readonly place: Place;
+  /** Divisors of its numbers, one for each field of a list. */
+  readonly scales: readonly number[];
+  /** A list's observed fields and number of elements, or a grid's number of cells. */
+  readonly fields: readonly string[];
+  readonly count: number;
+  /** Radians in one of an angle's units. */
+  readonly turn?: number;
+}
+
 const MAX_OBJECTS = 4_000;
 const MAX_PLACES = 4_000;
 const MAX_KEYS = 200;

@@ -1,9 +1,8 @@
 /** Finds the place that a player's moves move, from which all else is seen. */
 
 import { isDrawnThing } from "./drawn-places.ts";
-import type { Move } from "./inputs.ts";
-import type { Place } from "./places.ts";
-import type { Seen } from "./readings.ts";
+import type { Move } from "./moves.ts";
+import type { Place, Seen } from "./places.ts";
 import { NO_HOLDER, NO_PLACE, NOTED, PLACE_ROW, PLACED } from "./rules.ts";
 
 export type Axis = "x" | "y";

@@ -15,12 +15,12 @@ import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
 import { environmentProbe, type Probed } from "./environment-probe.ts";
 import { stepTicksOf } from "./game-step.ts";
-import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
-import type { Place, Root } from "./places.ts";
+import type { Move, ResponsiveInputs } from "./moves.ts";
+import { chance, randomly } from "./moves.ts";
+import type { Place, Root, Seen } from "./places.ts";
 import { playersOf, pointerSeen } from "./player.ts";
-import { chance, randomly } from "./playing.ts";
-import { candidatesOf, isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
+import { candidatesOf, isThing, type Reading, readingOf, worthFollowing } from "./readings.ts";
 import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
 import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesOf } from "./roots.ts";
 import {

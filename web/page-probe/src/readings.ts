@@ -15,7 +15,7 @@ import {
   type Series,
   stillnessOf,
 } from "./ends.ts";
-import { type Kind, MAX_ELEMENTS, type Place, type Value } from "./places.ts";
+import { type Kind, MAX_ELEMENTS, type Place, type Seen, type Value } from "./places.ts";
 import type { Players } from "./player.ts";
 import {
   ANGLES,
@@ -57,17 +57,6 @@ const MAX_FALLS = 3;
 export interface Score extends Chosen {
   readonly rank: number;
   readonly isLikely: boolean;
-}
-
-export interface Seen {
-  readonly place: Place;
-  /** Divisors of its numbers, one for each field of a list. */
-  readonly scales: readonly number[];
-  /** A list's observed fields and number of elements, or a grid's number of cells. */
-  readonly fields: readonly string[];
-  readonly count: number;
-  /** Radians in one of an angle's units. */
-  readonly turn?: number;
 }
 
 export interface Reading {

@@ -4,9 +4,9 @@ import type { PageWindow } from "attract/page-adapter";
 import { gameOf } from "../../sdk/src/page/phaser.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
-import type { ResponsiveInputs } from "./inputs.ts";
+import type { ResponsiveInputs } from "./moves.ts";
+import { chance, randomly } from "./moves.ts";
 import { attempt, isForeign, type Place, type Root, type Value } from "./places.ts";
-import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
 import { NOTED, RESTART_NAMES, RESTART_ORDER } from "./rules.ts";
 import {

@@ -1,6 +1,7 @@
 /** Finds how a page starts: tries what its menus ask for, until the game moves and heeds keys. */
 
-import { InputTests, ownMoves, type ResponsiveInputs } from "./inputs.ts";
+import { InputTests } from "./inputs.ts";
+import { ownMoves, type ResponsiveInputs } from "./moves.ts";
 import type { Place } from "./places.ts";
 import {
   FIRST_WAIT,

@@ -3,8 +3,9 @@
 import type { PlaytestDrill, PlaytestDrilled } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { deadKey } from "./drills/dead-key.ts";
+import type { Drilled } from "./drills/drill-failures.ts";
 import { DrillFailures } from "./drills/drill-failures.ts";
-import { type Drill, type Drilled, type DrillOptions, unfinished } from "./drills/drill-options.ts";
+import { type Drill, type DrillOptions, unfinished } from "./drills/drill-options.ts";
 import { leak } from "./drills/leak.ts";
 import { retryBroken } from "./drills/retry-broken.ts";
 import { slow } from "./drills/slow.ts";

@@ -4,6 +4,9 @@ import type { Context2D } from "./context-2d.ts";
 import type { PageAdapter } from "./page-adapter.ts";
 import type { GameRandom } from "./random.ts";
 import type { ActionSpace, ObservationSpace } from "./spaces.ts";
+import type { ObservationValue, PerAgent } from "./values.ts";
+
+export type { ObservationValue, PerAgent } from "./values.ts";
 
 /** Version of this contract, stamped on every definition. */
 export const CONTRACT_VERSION = 1;
@@ -13,12 +16,6 @@ export type BoxView = Float32Array | Uint8Array | Int32Array;
 
 /** Where one agent's observation lies: a flat typed array, or for a `dict` one per name. */
 export type ObservationView = BoxView | Record<string, BoxView>;
-
-/**
- * What a game may return as an observation: anything array-like of the right length, or an object of those for a `dict`, where a
- * single number will do for an entry of one.
- */
-export type ObservationValue = ArrayLike<number> | Record<string, ArrayLike<number> | number>;
 
 /** One agent's action: an index for `discrete`, a number per component otherwise. */
 export type Action = number | ArrayLike<number>;
@@ -44,9 +41,6 @@ export interface StartContext<View = any> {
   parameters: Readonly<Record<string, number>>;
   out: Out<View>;
 }
-
-/** One value with one agent, an array with several. */
-export type PerAgent<T> = T | ArrayLike<T>;
 
 export interface StartFields {
   observation?: ObservationValue | ObservationValue[];

@@ -1,9 +1,9 @@
 /** How a game that lives in a page is played: what its adapter says, without a word of the page's own types. */
 
 import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
-import type { ObservationValue, PerAgent } from "./contract.ts";
 import type { POINTER_INPUTS } from "./page-inputs.gen.ts";
 import type { PixelSettings } from "./page-pixels.ts";
+import type { ObservationValue, PerAgent } from "./values.ts";
 
 /** The page's own window, with whatever its scripts left there. */
 // biome-ignore lint/suspicious/noExplicitAny: a page's globals are not known here

@@ -1,8 +1,8 @@
 /** What an adapter says of the pixels that its agent sees, and the space that they are. */
 
-import type { ObservationValue } from "./contract.ts";
 import { ConfigurationError, show } from "./errors.ts";
 import { type BoxSpace, box } from "./spaces.ts";
+import type { ObservationValue } from "./values.ts";
 
 /** What `pixels` of an adapter may say. */
 export interface PixelOptions {

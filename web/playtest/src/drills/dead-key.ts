@@ -3,7 +3,8 @@
 import type { Action } from "attract/contract";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
 import { type DrillCopy, holding, isAllowed, steadyCopy } from "./drill-copy.ts";
-import { clean, type Drill, type Drilled, stepSeconds, unfinished } from "./drill-options.ts";
+import type { Drilled } from "./drill-failures.ts";
+import { clean, type Drill, stepSeconds, unfinished } from "./drill-options.ts";
 import { scriptsOf } from "./scripts.ts";
 
 const STATES = 32;

@@ -1,6 +1,6 @@
 /** Errors of a game that a drill plays: alarms of the game like those of the crowd, each with the episode that shows it. */
 
-import type { EpisodeError, Seed } from "@attract/schema";
+import type { EpisodeError, PlaytestDrilled, Seed } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { leafLimits, numActionComponents, numChoices } from "attract/spaces";
@@ -8,10 +8,12 @@ import { EpisodeTape } from "../../../worker/src/episode/episode-tape.ts";
 import { episodeError, NOWHERE, reportOf } from "../../../worker/src/game/failures.ts";
 import { isLate } from "../../../worker/src/page/page-frame.ts";
 import { EpisodeAlarms } from "../alarms.ts";
-import type { Drilled } from "./drill-options.ts";
 
 /** More of one drill say nothing new. */
 const MAX_FAILURES = 3;
+
+/** What one drill says. */
+export type Drilled = Omit<PlaytestDrilled, "kind">;
 
 /** An action, or one for each agent. */
 export type Move = Action | ArrayLike<Action>;

@@ -1,9 +1,9 @@
 /** What every drill of a playtest is given, and what it says. */
 
-import type { PlaytestDrill, PlaytestDrilled, Seed } from "@attract/schema";
+import type { PlaytestDrill, Seed } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import type { Deadline } from "../../../check/src/check-finding.ts";
-import type { DrillFailures } from "./drill-failures.ts";
+import type { Drilled, DrillFailures } from "./drill-failures.ts";
 
 export interface DrillOptions {
   /** Seeds random play. */
@@ -35,8 +35,6 @@ export interface Drill {
   episodes: PlaytestDrill["episodes"];
   options: DrillOptions;
 }
-
-export type Drilled = Omit<PlaytestDrilled, "kind">;
 
 /** A drill that found nothing, but for `numbers`. */
 export function clean(numbers: Drilled["numbers"] = {}): Drilled {

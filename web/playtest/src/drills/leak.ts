@@ -3,7 +3,8 @@
 import { drawActions, RandomPlayer } from "attract/random-play";
 import { isGameError } from "../../../worker/src/game/failures.ts";
 import { DrillCopy } from "./drill-copy.ts";
-import { clean, type Drill, type Drilled, type HeapMeter, stepSeconds, unfinished } from "./drill-options.ts";
+import type { Drilled } from "./drill-failures.ts";
+import { clean, type Drill, type HeapMeter, stepSeconds, unfinished } from "./drill-options.ts";
 import { heapMeter } from "./heap.ts";
 
 const WARM_UP_EPISODES = 8;

@@ -9,7 +9,8 @@ import { episodeError, isGameError } from "../../../worker/src/game/failures.ts"
 import { restartText } from "../../../worker/src/page/page-frame.ts";
 import { NOT_AGAIN } from "../alarms.ts";
 import { DrillCopy } from "./drill-copy.ts";
-import { clean, type Drill, type Drilled, stepSeconds, stepText, unfinished } from "./drill-options.ts";
+import type { Drilled } from "./drill-failures.ts";
+import { clean, type Drill, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { hashed } from "./picture.ts";
 import { scriptsOf } from "./scripts.ts";
 

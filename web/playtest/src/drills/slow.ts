@@ -4,7 +4,8 @@ import type { Instance } from "attract/instance";
 import { drawActions, RandomPlayer } from "attract/random-play";
 import { isGameError } from "../../../worker/src/game/failures.ts";
 import { DrillCopy } from "./drill-copy.ts";
-import { clean, type Drill, type Drilled, unfinished } from "./drill-options.ts";
+import type { Drilled } from "./drill-failures.ts";
+import { clean, type Drill, unfinished } from "./drill-options.ts";
 
 const ROUNDS = 3;
 const MAX_TICKS = 6_000;

@@ -5,7 +5,8 @@ import { drawActions, RandomPlayer } from "attract/random-play";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
 import { packActions, unpackActions } from "../../../worker/src/episode/packed-actions.ts";
 import { type DrillCopy, holding, type Mover, steadyCopy } from "./drill-copy.ts";
-import { clean, type Drill, type Drilled, stepSeconds, stepText, unfinished } from "./drill-options.ts";
+import type { Drilled } from "./drill-failures.ts";
+import { clean, type Drill, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { scriptsOf } from "./scripts.ts";
 
 /** Game time in which every input leads to the same. */

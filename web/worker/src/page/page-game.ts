@@ -16,7 +16,6 @@ import { pressAction } from "attract/page-action";
 import type { Allowed, PageAdapter, PageWindow } from "attract/page-adapter";
 import { besidePixels } from "attract/page-pixels";
 import type { PageFrame } from "./page-frame.ts";
-import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
 
@@ -26,6 +25,20 @@ type Masks = Uint8Array | readonly Uint8Array[] | null;
 
 /** What a tick that was played ahead brought, or what was thrown in it. */
 type Ahead = Pick<UpdateResult, "reward" | "terminated" | "info"> | { readonly thrown: unknown };
+
+/** Where copies take their frames: `PageFrames`. */
+export interface FramePool {
+  /** Whether each episode has a frame of its own, which `load` gives. */
+  readonly loadsForEpisodes: boolean;
+  /** Whether the frame of an episode that is expected may be loaded before it. */
+  readonly looksAhead: boolean;
+  /** Resolves once `take` has a frame; null: it has. */
+  preload(): Promise<void> | null;
+  load(seed: number, parameters?: Readonly<Record<string, number>>): Promise<PageFrame>;
+  take(): PageFrame;
+  show(frame: PageFrame): void;
+  giveBack(frame: PageFrame, isWhole: boolean): void;
+}
 
 /** One copy; its frame is taken at the first start. */
 export class PageGame implements Game {
@@ -37,7 +50,7 @@ export class PageGame implements Game {
   /** The page for the episode that is expected next. */
   #next: { readonly seed: number; readonly frame: Promise<PageFrame> } | null = null;
   readonly #adapter: PageAdapter;
-  readonly #frames: PageFrames;
+  readonly #frames: FramePool;
   /** The same object for every update. */
   readonly #result: UpdateResult;
   #frame: PageFrame | null = null;
@@ -52,7 +65,7 @@ export class PageGame implements Game {
   #ticks = 0;
   #out: StartContext["out"] | null = null;
 
-  constructor(adapter: PageAdapter, frames: PageFrames, ticksPerStep: number, skipsTicks = false) {
+  constructor(adapter: PageAdapter, frames: FramePool, ticksPerStep: number, skipsTicks = false) {
     this.#adapter = adapter;
     this.#ticksPerStep = ticksPerStep;
     this.#skipsTicks = skipsTicks;
