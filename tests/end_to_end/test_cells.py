@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from attract_command import AttractCommand
-from free_port import free_port
+from servers import free_port
 
 
 def weights(runs_dir: Path, run_id: str) -> dict[int, str]:

@@ -19,8 +19,8 @@ from attract.learner.ppo.algorithm import Ppo
 from attract.settings.base import LearnerName
 from attract.settings.cells import Cell
 from attract.settings.run import PpoSettings
-from free_port import free_port
-from played_batches import build, play
+from batches import build, play
+from servers import free_port
 
 Answer = TypeVar("Answer")
 _CONTEXT = multiprocessing.get_context("forkserver")

@@ -27,7 +27,7 @@ from attract.schema.api import BeginningView, EvaluationView, GameReport, RunSta
 from attract.schema.game import GameReference
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings, ServerSettings
-from run_views import run_view
+from known_runs import run_view
 from socket_fleet import DESCRIPTION
 
 

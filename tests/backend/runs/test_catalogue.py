@@ -15,7 +15,7 @@ from attract.runs.indexed_run import IndexedRun
 from attract.runs.labels import LABELS
 from attract.schema.run_list import EditLabels, RunLabels, RunList, SettingValue
 from attract.settings.given import Layer, LayeredSettings, join_layers
-from indexed_runs import indexed, run_on_disk
+from known_runs import indexed, run_on_disk
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from attract.schema.probe import MAX_TRIED, ProbeChoice, ProbePlay, ProbeVerifie
 from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS, Tensor
 from attract.schema.studies import StudyTrial
 from blocks import played_block
-from playtest_reports import failed, found
+from recorded_episodes import failed, found
 
 RUN: dict[str, Any] = {
     "run_id": "run-1",

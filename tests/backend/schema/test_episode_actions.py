@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.backend.schema.test_recorded_episode import EPISODE
 
 from attract.errors import ConfigurationError
 from attract.schema.episode_actions import check_recorded, deflated, num_marks, pack_actions, unpack_actions
 from attract.schema.recorded_episode import MAX_ACTION_BYTES, PackedActions, RecordedEpisode
+from recorded_episodes import EPISODE
 
 shapes = hnp.array_shapes(min_dims=2, max_dims=3, min_side=1, max_side=30)
 

@@ -4,9 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from attract.schema.recorded_episode import RecordedEpisode
-from recorded_episodes import recorded_document
-
-EPISODE = recorded_document(3.0, steps=3, seconds_per_step=0.02)
+from recorded_episodes import EPISODE
 
 
 def test_game_time_and_return_are_those_of_the_whole_episode():

@@ -79,7 +79,7 @@ from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.settings.run import RunSettings
-from played_batches import play
+from batches import play
 from policies import describe
 
 for name in ("ppo", "dqn", "sac"):

@@ -8,7 +8,7 @@ from attract.experience.layout import RECURRENT_STATE
 from attract.learner.algorithms import batch_evaluation
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
-from played_batches import build, play
+from batches import build, play
 
 MANY = DictSpace(
     spaces={

@@ -6,7 +6,7 @@ from attract.errors import GroupError
 from attract.learner.group.meeting import meet
 from attract.learner.group.store import KeyValueStore
 from attract.settings.cells import Cell
-from free_port import free_port
+from servers import free_port
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from attract.learner.ppo.minibatches import Minibatches, shuffled_partition
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer
 from attract.settings.run import PpoSettings
+from batches import build, play
 from cell_processes import Beside
-from played_batches import build, play
 
 RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.1, prio_beta=0.4)
 
