@@ -303,7 +303,7 @@ def restore(one: OffPolicy, policy: Policy, other: OffPolicy, copied: Policy) ->
     other.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
 
 
-HORIZON, SLOTS, RUNS = 6, 4, 2
+PLAYED_HORIZON, PLAYED_SLOTS, RUNS = 6, 4, 2
 
 
 class PlayedFleet:
@@ -311,9 +311,9 @@ class PlayedFleet:
     `description` are what `learner_world.begin_for` needs."""
 
     def __init__(self, path: Path, description: GameDescription, settings: PolicySettings) -> None:
-        self.path, self.description, self.horizon = path, description, HORIZON
+        self.path, self.description, self.horizon = path, description, PLAYED_HORIZON
         state = {"state": (settings.state_size,)} if settings.state_size else {}
-        layout = StoreLayout.for_run(description, PolicyLayout(state), HORIZON, SLOTS * RUNS)
+        layout = StoreLayout.for_run(description, PolicyLayout(state), PLAYED_HORIZON, PLAYED_SLOTS * RUNS)
         self.store = SegmentStore.create(path, layout)
         self._settings = settings
         self._batches = 0
@@ -324,15 +324,21 @@ class PlayedFleet:
         policy = policy or build_policy(self._settings, self.description, seed=9)
         choices = distribution.num_outputs if self.description.action_mask else 0
         batch = play(
-            policy, distribution, horizon=HORIZON, slots=SLOTS, runs=RUNS, invalid=0.5, masks=choices
+            policy,
+            distribution,
+            horizon=PLAYED_HORIZON,
+            slots=PLAYED_SLOTS,
+            runs=RUNS,
+            invalid=0.5,
+            masks=choices,
         )
-        self.store.write_block(np.arange(SLOTS * RUNS), self._arrays(batch, version))
+        self.store.write_block(np.arange(PLAYED_SLOTS * RUNS), self._arrays(batch, version))
         self._batches += 1
-        return list(range(SLOTS * RUNS))
+        return list(range(PLAYED_SLOTS * RUNS))
 
     def _arrays(self, batch: Batch, version: int) -> dict[str, np.ndarray | int]:
         assert batch.finals is not None
-        segments = SLOTS * RUNS
+        segments = PLAYED_SLOTS * RUNS
         arrays: dict[str, np.ndarray | int] = {
             "action": _array(batch.action),
             "log_prob": _array(batch.log_prob),
@@ -343,7 +349,7 @@ class PlayedFleet:
             "valid": _array(batch.valid),
             "executed_ticks": _array(batch.valid),
             "bootstrap_value": _array(batch.bootstrap_value),
-            "slot_id": _array(batch.slot_id) + SLOTS * self._batches,
+            "slot_id": _array(batch.slot_id) + PLAYED_SLOTS * self._batches,
             "first_step": _array(batch.first_step),
             "lease_id": 0,
             "segment_index": 0,
