@@ -38,7 +38,7 @@ test: setup
 
 # What took longest in the last `make test`, and all of it in build/durations.json.
 slowest:
-	@$(BIN)/python tests/support/durations.py
+	@$(BIN)/python tests/durations.py
 
 # What `make test` leaves out to stay short: second ways through what it tests already.
 long: setup

@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A pause of the machine hits one run of a test, a defect hits each. `-p no:rerunfailures`: one chance.
     """
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if "_playwright" in getattr(item, "fixturenames", ()):
             # To start Playwright's driver takes 0.3 s of CPU, and it is bound to its loop.
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
     if not config.pluginmanager.hasplugin("rerunfailures"):

@@ -39,8 +39,8 @@ from attract.settings.run import PolicySettings, PpoSettings
 from attract.vector.batch import StepBatch
 from attract.vector.serving.decider import OnnxDecider
 from attract_benchmarks.speed.ready_update import ReadyUpdate, cartpole_work, segments_work
+from batches import build, play
 from learner_world import LearnerHere, LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
-from played_batches import build, play
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook" / "gpu.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"

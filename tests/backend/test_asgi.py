@@ -14,7 +14,7 @@ import httpx
 import pytest
 import websockets
 
-from free_port import free_port
+from servers import free_port
 
 OPERATING = Path(__file__).parents[2] / "docs" / "operating.md"
 FACTORY = ["uvicorn", "--factory", "attract.asgi:create_app"]

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, expect
 
 from attract_command import AttractCommand
 from dashboard_page import check_accessible, open_page, photograph_all
-from free_port import free_port
+from servers import free_port
 
 expect.set_options(timeout=60_000)
 

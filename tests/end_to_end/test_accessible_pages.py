@@ -15,7 +15,7 @@ from attract.runs.metrics import MetricsStore
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
 from dashboard_page import FITS, TWO_FRAMES, check_accessible, open_page, serve, wait_until
-from indexed_runs import run_on_disk
+from known_runs import run_on_disk
 
 expect.set_options(timeout=60_000)
 

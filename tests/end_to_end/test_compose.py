@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 from attract.server.links import lan_address
 from attract_command import AttractCommand
-from free_port import free_port
+from servers import free_port
 
 ROOT = Path(__file__).parents[2]
 TOKEN = secrets.token_hex(32)

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from dashboard_page import open_page, serve
-from indexed_runs import run_on_disk
+from known_runs import run_on_disk
 
 expect.set_options(timeout=30_000)
 

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from attract_command import run_attract
 from dashboard_page import check_accessible, open_page, photograph_all
 from node_driver import bundle_driver
-from served_page import served_folder
+from servers import served_folder
 
 expect.set_options(timeout=30_000)
 

@@ -9,7 +9,7 @@ import pytest
 
 from attract.runs.metrics import MetricsStore
 from attract_command import AttractCommand
-from free_port import free_port
+from servers import free_port
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "curriculum.md"
 STEPS = "60000"

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, BrowserContext, Request, expect
 
 from attract_command import AttractCommand
 from dashboard_page import ACTIVE_RUN, URL, wait_for_more, wait_until
-from free_port import free_port
+from servers import free_port
 from waiting import WAIT_SECONDS, until
 
 expect.set_options(timeout=60_000)

@@ -15,15 +15,14 @@ from typing import Any
 import psutil
 import pytest
 import websockets
+from tests.end_to_end import flooder as flooder_script
+from tests.end_to_end.flooder import STATUS_SECONDS
 
-import flooder as flooder_script
 from attract.schema import close_codes
-from flooder import STATUS_SECONDS
 from gateway_world import gateway
-from killed_trainer import STEPS
+from killed_trainer import STEPS, start_trainer
 from mutants_of_frames import golden_frames, mutants
 from socket_fleet import SocketFleet
-from trainer_process import start_trainer
 
 SEED = 20261122
 MAX_MORE_BYTES = 64 << 20

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, CDPSession, expect
 
 from attract_command import AttractCommand
 from dashboard_page import ACTIVE_RUN, RETURN_CHART, URL, wait_until
-from free_port import free_port
+from servers import free_port
 
 expect.set_options(timeout=60_000)
 

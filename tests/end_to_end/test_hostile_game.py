@@ -15,7 +15,7 @@ from attract.browser.chromium import require_chromium
 from attract_command import run_attract
 from dashboard_page import open_page, open_part, serve
 
-GAME = Path(__file__).resolve().parents[1] / "support" / "hostile-game.js"
+GAME = Path(__file__).with_name("hostile-game.js")
 SUMMARY = re.compile(r"hostile: (\d+) ways tried, (\d+) worked, (\d+) things overheard")
 WAY = re.compile(r"<([^=<>]+) = ([^<>]*)>")
 HOARDER = """

@@ -52,7 +52,7 @@ def assert_all_end(family: list[psutil.Process]) -> None:
     assert alive == []
 
 
-# `make test` interrupts a training below, and another kind of work in backend/processes/test_interrupt.py.
+# `make test` interrupts a training below, and another kind of work in backend/processes/test_link.py.
 @pytest.mark.long
 def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_path: Path) -> None:
     trained = run_attract(*ARGUMENTS, "--total-steps", "5000", runs_dir=tmp_path)

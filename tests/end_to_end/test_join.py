@@ -9,7 +9,7 @@ import pytest
 
 from attract.learner.checkpoints.checkpoint import versions_in
 from attract_command import AttractCommand, Heard
-from free_port import free_port
+from servers import free_port
 
 TOKEN = secrets.token_hex(32)
 

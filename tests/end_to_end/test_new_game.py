@@ -13,7 +13,7 @@ from playwright.async_api import Browser
 from attract.commands.new import WORKFLOW, Template, create_project
 from attract_command import run_attract
 from dashboard_page import open_page, wait_until
-from served_page import served_folder
+from servers import served_folder
 
 ROOT = Path(__file__).parents[2]
 MODULES = ROOT / "node_modules"

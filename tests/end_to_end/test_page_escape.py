@@ -12,7 +12,7 @@ from attract.games.library import GameLibrary
 from attract.games.project import PACKAGE_DIR
 from attract.server.app_server import serving_app
 from attract.server.page_games import PageGameMiddleware
-from listeners import Listeners
+from servers import Listeners
 
 NUM_QUIET_LOOKS = 20
 """So many looks in a row at which nothing new has come mean that nothing more will."""

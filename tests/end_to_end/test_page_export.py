@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page
 
 from attract_command import run_attract
 from dashboard_page import open_page
-from served_page import served_folder
+from servers import served_folder
 
 ABOVE = """<!doctype html><link rel="stylesheet" href="../../styles.css"><body>
 <script src="../../lib/engine.js"></script>

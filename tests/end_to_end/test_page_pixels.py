@@ -8,7 +8,7 @@ from playwright.async_api import Browser
 
 from attract_command import run_attract
 from dashboard_page import open_page
-from served_page import served_folder
+from servers import served_folder
 
 PAGE = """<!doctype html><title>Lights</title><canvas width="60" height="40"></canvas><script>
   const context = document.querySelector("canvas").getContext("2d");

@@ -17,7 +17,7 @@ from attract.collection.state import CollectionState
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
 from gateway_world import start_run
-from served_page import served_page
+from servers import served_page
 from zygote import start_learner
 
 LIMIT_SECONDS = 60.0

@@ -23,11 +23,11 @@ from attract.settings.run import PolicySettings
 from attract.vector.environments.environment import VectorEnvironment
 from attract_command import run_attract
 from policies import create_policy, describe, randomise
-from served_page import served_folder
+from servers import served_folder
 
 ROOT = Path(__file__).parents[2]
 AGENT = ROOT / "backend" / "attract" / "web" / "play" / "agent.js"
-DRIVER = ROOT / "tests" / "support" / "play-driver.mjs"
+DRIVER = Path(__file__).with_name("play-driver.mjs")
 TOLERANCE = 1e-5
 EPISODE = 50
 """Decisions after which memory begins anew."""

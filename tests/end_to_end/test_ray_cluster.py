@@ -19,7 +19,7 @@ import pytest
 
 from attract.cluster.engine import SLACK
 from attract_command import AttractCommand, Heard
-from free_port import free_port
+from servers import free_port
 
 RAY = Path(sys.executable).with_name("ray")
 QUICK_TO_NOTICE = {"RAY_health_check_period_ms": "1000", "RAY_health_check_failure_threshold": "5"}

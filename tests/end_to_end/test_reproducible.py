@@ -12,10 +12,10 @@ import pytest
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract_command import AttractCommand
-from free_port import free_port
 from gateway_world import SMALL, gateway
 from killed_trainer import rows_of
 from proxy import FrameProxy, delaying
+from servers import free_port
 from zygote import start_learner
 
 UPDATES = 20

@@ -14,7 +14,7 @@ from attract.runs.index import write_labels
 from attract.runs.metrics import MetricsStore
 from attract.schema.run_list import RunLabels
 from dashboard_page import FITS, check_accessible, open_page, photograph_all, serve, wait_until
-from indexed_runs import run_on_disk
+from known_runs import run_on_disk
 
 expect.set_options(timeout=60_000)
 

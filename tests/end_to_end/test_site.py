@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from dashboard_page import open_page
-from served_page import served_folder
+from servers import served_folder
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "docs" / ".vitepress" / "dist"

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from killed_trainer import KilledTrainer
+from killed_trainer import KilledTrainer, Trainer
 from socket_fleet import SocketFleet
-from trainer_process import Trainer
 
 SEED = 20261122
 VERSIONS = (1, 0, 2, 5, 1, 9)

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, expect
 
 from attract_command import Outcome
 from dashboard_page import open_page
-from served_page import served_folder
+from servers import served_folder
 
 # `make test` does without: to build and install a wheel takes 50 seconds.
 pytestmark = pytest.mark.long

@@ -14,9 +14,8 @@ from typing import Literal
 
 import pytest
 
-from killed_trainer import KilledTrainer
+from killed_trainer import KilledTrainer, Trainer
 from socket_fleet import SocketFleet
-from trainer_process import Trainer
 
 CALLS = ("write", "pwrite64", "fsync", "fdatasync", "rename", "symlink", "mkdir", "ftruncate")
 LINE = re.compile(r"^(\w+)\((?:\d+<([^>]*)>)?")

@@ -20,6 +20,7 @@ from typing import Any, Self
 
 import pytest
 import websockets
+from tests.faults.two_networks import ADDRESSES, SlowNetworks, TwoNetworks, why_not
 
 import attract
 from attract.browser.host import join_url
@@ -30,7 +31,6 @@ from attract.schema.messages import Hello, Refused
 from attract.server.app import read_build
 from attract.server.links import lan_address
 from attract_command import AttractCommand, Heard
-from two_networks import ADDRESSES, SlowNetworks, TwoNetworks, why_not
 
 PORT = 8000
 RUN_ID = "night"

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from playwright.async_api import Browser, Page
 
 from attract_command import AttractCommand
-from free_port import free_port
 from proxy import TcpProxy
+from servers import free_port
 
 URL = re.compile(r"dashboard: (\S+)")
 DRIVER_REMARK = re.compile(r"GL Driver Message \(OpenGL, Performance,")

@@ -24,8 +24,7 @@ from attract.schema.messages import (
     ToBrowser,
 )
 from driven_core import published, ready_learner, small_config
-from fake_worker import SHA256, FakeWorker, counting_description, host_hello
-from simulated_peer import Faults, Key, Lie, Peer
+from fake_worker import SHA256, FakeWorker, Faults, Key, Lie, Peer, counting_description, host_hello
 
 __all__ = ["Simulation", "small_config"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 
 from attract.run.progress import RunResult
 from attract.run.service import RunService
@@ -15,9 +16,9 @@ from attract.schema.api import MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.app import build_app
 from attract.server.guard import Guard
+from attract.server.serving import uvicorn_options
 from attract.settings.run import ServerSettings
 from fake_learner import FakeLearner
-from running_server import running_server
 from socket_fleet import SocketFleet
 from waiting import WAIT_SECONDS
 
@@ -132,3 +133,30 @@ async def until_update(world: GatewayWorld, update: int) -> None:
 
 def kinds(world: GatewayWorld, kind: str) -> list[Any]:
     return [body for name, body in world.events if name == kind]
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to pytest."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def running_server(app: Any, settings: ServerSettings | None = None) -> AsyncIterator[int]:
+    """Serve `app` until the block ends; gives the port."""
+    options: Any = uvicorn_options(settings or ServerSettings())
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", **options)
+    server = _Server(config)
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        if task.done():
+            task.result()
+            raise RuntimeError("the server ended before it started")
+        await asyncio.sleep(0)
+    try:
+        yield int(server.servers[0].sockets[0].getsockname()[1])
+    finally:
+        server.should_exit = True
+        await task

@@ -1,10 +1,15 @@
 """Policies for tests: any spaces and settings in one line."""
 
 import copy
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from attract.learner.checkpoints.checkpoint import Snapshot, write_checkpoint
+from attract.learner.checkpoints.tensor_namespaces import with_prefixes
 from attract.policy.network import Policy, build_policy
 from attract.policy.observation_inputs import Observations
 from attract.policy.parity import probe
@@ -81,3 +86,19 @@ def assert_as_reference(distribution, reference, outputs, actions, mask=None):
     (weights @ log_probs + 0.5 * (weights @ entropies)).backward()
     (weights @ expected[0] + 0.5 * (weights @ expected[1])).backward()
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
+
+
+def save_version(checkpoints: Path, version: int, parts: Mapping[str, Mapping[str, Tensor]]) -> Path:
+    """A checkpoint of these state dicts, by policy id, with what algorithms keep beside them."""
+    whole = {
+        policy_id: {
+            **state,
+            "observation_statistics.count": state["value_head.bias"].double(),
+            "exploration.weight": state["value_head.bias"],
+        }
+        for policy_id, state in parts.items()
+    }
+    document: dict[str, Any] = {"counters": {}}
+    if len(parts) > 1:
+        document["policies"] = {policy_id: {} for policy_id in parts}
+    return write_checkpoint(checkpoints, Snapshot.take(version, with_prefixes(whole), {}, document))

@@ -21,9 +21,8 @@ from attract.schema.learner import Dropped, Train, Trained, Warmup
 from attract.schema.messages import Lease
 from attract.settings.run import RunSettings
 from driven_core import changed, published, ready_learner
-from fake_worker import counting_description, counting_game
+from fake_worker import Faults, Peer, counting_description, counting_game
 from fleet_simulation import Simulation, small_config
-from simulated_peer import Faults, Peer
 
 MAX_DEATHS = 3
 """As the supervisor has it."""

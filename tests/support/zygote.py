@@ -37,7 +37,7 @@ LEARNER = "attract.learner"
 COMMANDS = ("check", "ci", "difficulty", "evaluate", "export", "look", "probe", "replay", "serve", "training")
 IMPORTED = {
     LEARNER: ("attract.learner.process.loop",),
-    "trainer_process": (),
+    "killed_trainer": (),
     "attract": ("uvloop", "attract.cli", *(f"attract.commands.{name}" for name in COMMANDS)),
 }
 """By what is run, what most tests of it need. Nothing of commands imports torch: see `python -m attract`."""
@@ -145,7 +145,7 @@ class ForkedProcess:
                     opened.callback(os.close, wanted)
                 descriptors[number] = number if wanted is None else wanted
             more = {"folder": str(cwd or Path.cwd()), "environment": dict(os.environ if env is None else env)}
-            self.pid, self._status = fork(command[2], command[3:], descriptors, **more)
+            self.pid, self._status = fork(command[2], list(map(os.fspath, command[3:])), descriptors, **more)
         _, self.stdout, self.stderr = ours
 
     def poll(self) -> int | None:

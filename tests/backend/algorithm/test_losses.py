@@ -1,8 +1,14 @@
+"""Losses by hand, of quantiles too, and the numbers that scale them."""
+
 import math
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from attract.algorithm.annealing import annealed_to_one, progress_of, resolve_schedule, scheduled
 from attract.algorithm.losses import (
     approx_kl,
     clip_fraction,
@@ -11,6 +17,13 @@ from attract.algorithm.losses import (
     normalise_advantages,
     value_loss,
 )
+from attract.algorithm.normalisation import RunningMoments
+from attract.algorithm.quantiles import (
+    quantile_huber_loss,
+    quantile_huber_with_gradient,
+    quantile_targets,
+)
+from attract.errors import ConfigurationError
 
 
 def numbers(*values, grad=False):
@@ -120,3 +133,154 @@ def test_P5_explained_variance():
     assert explained_variance(numbers(0, 1, 5), numbers(0, 2, 4)).item() == pytest.approx(0.75)
     assert explained_variance(numbers(7, 7, 7), numbers(0, 2, 4)).item() == pytest.approx(0)
     assert math.isnan(explained_variance(numbers(1, 2), numbers(3, 3)).item())
+
+
+def test_a_target_is_the_rewards_and_the_discounted_quantiles_of_the_best_next_action():
+    rewards, discount = torch.tensor([1.0, -2.0]), torch.tensor([0.81, 0.0])
+    found = quantile_targets(rewards, discount, torch.tensor([[10.0, 20.0], [10.0, 20.0]]))
+    # 1 + 0.81 * 10, 1 + 0.81 * 20; after a termination the reward alone.
+    torch.testing.assert_close(found, torch.tensor([[9.1, 17.2], [-2.0, -2.0]]))
+
+
+def test_the_loss_of_two_quantiles_by_hand():
+    # tau is 1/4 and 3/4. Errors u = target - predicted:
+    # i = 0, predicted 0: u = -0.5 and 3; L = 0.125 and 3 - 0.5 = 2.5;
+    #   weights |1/4 - 1| = 3/4 and 1/4: 0.09375 and 0.625, mean 0.359375
+    # i = 1, predicted 1: u = -1.5 and 2; L = 1 and 1.5;
+    #   weights |3/4 - 1| = 1/4 and 3/4: 0.25 and 1.125, mean 0.6875
+    found = quantile_huber_loss(torch.tensor([[0.0, 1.0]]), torch.tensor([[-0.5, 3.0]]))
+    assert float(found) == pytest.approx(0.359375 + 0.6875)
+
+
+def test_the_gradient_of_two_quantiles_by_hand_in_memory_that_was_used_before():
+    # The weights above times -clip(u), mean over j: i = 0: -(3/4 * -0.5 + 1/4 * 1) / 2;
+    # i = 1: -(1/4 * -1 + 3/4 * 1) / 2. Half of it for each of two equal rows of the batch.
+    predicted, targets = torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([[-0.5, -0.5], [3.0, 3.0]])
+    loss, gradient = quantile_huber_with_gradient(predicted, targets, torch.full((3, 2, 2, 2), torch.nan))
+    assert float(loss) == pytest.approx(0.359375 + 0.6875)
+    torch.testing.assert_close(gradient, torch.tensor([[0.03125, 0.03125], [-0.125, -0.125]]))
+
+
+def test_the_loss_is_the_mean_over_the_batch_and_of_one_quantile_half_of_hubers():
+    predicted, targets = torch.tensor([[0.0], [0.0]]), torch.tensor([[0.5], [-4.0]])
+    # tau is 1/2: 0.5 * 0.125 and 0.5 * 3.5
+    assert float(quantile_huber_loss(predicted, targets)) == pytest.approx((0.0625 + 1.75) / 2)
+
+
+def test_its_minimum_is_where_the_quantiles_of_the_targets_are():
+    targets = torch.arange(100.0).unsqueeze(0)
+    predicted = torch.full((1, 4), 50.0, requires_grad=True)
+    optimizer = torch.optim.SGD([predicted], lr=2.0)
+    for _ in range(2000):
+        optimizer.zero_grad()
+        quantile_huber_loss(predicted, targets).backward()
+        optimizer.step()
+    # Quantiles 1/8, 3/8, 5/8, 7/8 of 0 to 99.
+    torch.testing.assert_close(
+        predicted.detach(), torch.tensor([[12.0, 37.0, 62.0, 87.0]]), atol=1.0, rtol=0.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent_steps", "expected"), [(0, 0.004), (250, 0.003), (500, 0.002), (1000, 0.0002), (5000, 0.0002)]
+)
+def test_P10_linear_falls_over_the_schedules_steps_to_a_floor(agent_steps, expected):
+    # A twentieth of 0.004 stays: a run that goes on longer than its schedule still learns.
+    assert scheduled(0.004, "linear", agent_steps, 1000) == pytest.approx(expected)
+
+
+def test_P10_without_steps_to_run_over_a_schedule_is_constant():
+    assert scheduled(0.004, "linear", 10**9, None) == 0.004
+
+
+def test_P10_constant_stays():
+    assert scheduled(0.2, "constant", 999, 1000) == 0.2
+
+
+def test_P10_progress_ends_at_one():
+    assert [progress_of(steps, 200) for steps in (0, 50, 200, 300)] == [0.0, 0.25, 1.0, 1.0]
+
+
+def test_P10_beta_rises_to_one():
+    # From 0.4: a quarter of the way 1 - 0.6 * 3/4 = 0.55, and 1 at the end.
+    values = [annealed_to_one(0.4, "linear", steps, 1000) for steps in (0, 250, 1000, 2000)]
+    assert values == pytest.approx([0.4, 0.55, 1.0, 1.0])
+    assert annealed_to_one(0.4, "constant", 999, 1000) == pytest.approx(0.4)
+    assert annealed_to_one(0.4, "linear", 999, None) == pytest.approx(0.4)
+
+
+def test_an_unknown_schedule_is_refused_with_the_names_there_are():
+    with pytest.raises(ConfigurationError, match=r"'cosy'(.|\n)*constant, linear"):
+        resolve_schedule("cosy")
+
+
+def of(rows):
+    data = torch.tensor(rows, dtype=torch.float32)
+    return RunningMoments.of(data, torch.ones(data.shape[0], dtype=torch.bool))
+
+
+def test_P7_mean_and_variance_by_hand():
+    # 1, 3, 8: mean 4, squared deviations 9 + 1 + 16 = 26; 10, 10, 10: constant.
+    moments = of([[1, 10], [3, 10], [8, 10]])
+    assert moments.count == 3
+    assert moments.mean.tolist() == [4, 10]
+    assert moments.squared_deviations.tolist() == [26, 0]
+    assert moments.variance.tolist() == pytest.approx([26 / 3, 0])
+    assert moments.inverse_std.tolist() == pytest.approx([(26 / 3) ** -0.5, 1e4])
+
+
+def test_P7_merging_is_exact():
+    # {1, 3} and {8}: means 2 and 8, deviations 2 and 0; together 2 + 0 + 6^2 * 2 * 1 / 3 = 26.
+    merged = of([[1], [3]]).merge(of([[8]]))
+    assert (merged.count, merged.mean.item()) == (3, pytest.approx(4))
+    assert merged.squared_deviations.item() == pytest.approx(26)
+
+
+def test_P7_nothing_seen_is_the_identity_of_merging():
+    some = of([[1.0, 2.0], [5.0, 2.0]])
+    for merged in (some.merge(RunningMoments.empty((2,))), RunningMoments.empty((2,)).merge(some)):
+        assert merged.count == 2 and torch.equal(merged.mean, some.mean)
+        assert torch.equal(merged.squared_deviations, some.squared_deviations)
+    assert RunningMoments.empty((2,)).merge(RunningMoments.empty((2,))).variance.tolist() == [1, 1]
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12).filter(any), st.integers(0, 2**32 - 1))
+def test_P7_many_batches_equal_numpy_over_all_of_them(sizes, seed):
+    random = np.random.default_rng(seed)
+    # A large offset: a sum of squares in float32 would lose every digit of the variance.
+    batches = [random.normal(1e4, 1, (size, 3)).astype(np.float32) for size in sizes]
+    moments = RunningMoments.empty((3,))
+    for batch in batches:
+        valid = torch.ones(len(batch), dtype=torch.bool)
+        moments = moments.merge(RunningMoments.of(torch.from_numpy(batch), valid))
+    everything = np.concatenate(batches).astype(np.float64)
+    assert moments.count == len(everything)
+    np.testing.assert_allclose(moments.mean, everything.mean(0), rtol=1e-13)
+    np.testing.assert_allclose(moments.variance, everything.var(0), rtol=1e-9)
+
+
+def test_P7_S5_invalid_steps_do_not_count():
+    observations = torch.tensor([[[1.0], [100.0]], [[float("nan")], [3.0]]])
+    moments = RunningMoments.of(observations, torch.tensor([[True, False], [False, True]]))
+    assert (moments.count, moments.mean.item(), moments.squared_deviations.item()) == (2, 2.0, 2.0)
+    nothing = RunningMoments.of(observations, torch.zeros((2, 2), dtype=torch.bool))
+    assert nothing.count == 0 and nothing.mean.tolist() == [0]
+
+
+@pytest.mark.parametrize("part_bytes", [1, 1000, 2048])
+def test_P7_correctness_6_observations_that_are_looked_at_in_parts_give_the_same_moments(
+    part_bytes, monkeypatch
+):
+    random = np.random.default_rng(3)
+    observations = random.normal(1e4, 1, (40, 6, 5)).astype(np.float32)
+    valid = random.random((40, 6)) < 0.7
+    # A whole row of parts without a valid step, and NaN where nothing counts.
+    valid[8:20] = False
+    observations[~valid] = np.nan
+    monkeypatch.setattr("attract.algorithm.normalisation.PART_BYTES", part_bytes)
+    moments = RunningMoments.of(torch.from_numpy(observations), torch.from_numpy(valid))
+    everything = observations[valid].astype(np.float64)
+    assert moments.count == len(everything)
+    np.testing.assert_allclose(moments.mean, everything.mean(0), rtol=1e-13)
+    np.testing.assert_allclose(moments.variance, everything.var(0), rtol=1e-9)
+    assert RunningMoments.of(torch.zeros(0, 5), torch.zeros(0, dtype=torch.bool)).count == 0

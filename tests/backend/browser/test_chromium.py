@@ -8,8 +8,7 @@ from playwright.async_api import async_playwright
 
 from attract.browser import chromium
 from attract.errors import ConfigurationError
-from listeners import Listeners
-from served_page import served_page
+from servers import Listeners, served_page
 
 
 def _executable(path: Path, text: str = "#!/bin/sh\necho Chromium 1.2.3\n") -> Path:

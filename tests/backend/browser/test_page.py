@@ -9,8 +9,7 @@ from playwright.async_api import Browser, async_playwright
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.browser.host import PageError, UnwatchedPage
-from free_port import free_port
-from served_page import served_page
+from servers import free_port, served_page
 
 WORKER = "setInterval(() => 0, 1000); console.error('the worker said so');"
 PAGE = f"""<!doctype html><title>page</title><link rel="icon" href="data:,"><script>

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from attract.browser.process import HostProcess
-from served_page import served_page
+from servers import served_page
 from waiting import WAIT_SECONDS
 
 PAGE = "<!doctype html><title>host</title><script>console.error('seen ' + location.hash)</script>"

@@ -10,7 +10,7 @@ import pytest
 
 from attract.cluster.engine import MainThreadOutput, check_address, check_ray, connected
 from attract.errors import ConfigurationError
-from free_port import free_port
+from servers import free_port
 
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch):

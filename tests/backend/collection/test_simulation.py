@@ -7,9 +7,8 @@ from typing import Literal
 import pytest
 
 from driven_core import changed
-from fake_worker import counting_description
+from fake_worker import Faults, Key, counting_description
 from fleet_simulation import Simulation, small_config
-from simulated_peer import Faults, Key
 
 
 def run_faulty(seed: int, schedule: str, seats: tuple[str, ...] = ()) -> Simulation:

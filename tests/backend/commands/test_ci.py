@@ -34,8 +34,7 @@ from attract.playtest.report import Finding, Report
 from attract.runs.episode_files import read_episode
 from attract.schema.base import Seed
 from fake_worker import counting_game
-from playtest_reports import failed, found, report
-from recorded_episodes import recorded
+from recorded_episodes import failed, found, recorded, report
 from socket_fleet import DESCRIPTION
 
 BASELINE = Baseline(game="Snake-v1", build="a" * 64, seed=Seed(low=0, high=0), max_steps=3000)

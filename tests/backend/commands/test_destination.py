@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.backend.playtest.test_findings import baseline, outcomes
 
 from attract.cli import COMMANDS
 from attract.commands import exported_page
@@ -32,8 +31,7 @@ from attract.policy.export import write_export
 from attract.runs.exports import PART_BYTES, split_models
 from attract.schema.api import CheckView
 from fake_worker import counting_game
-from playtest_reports import failed, found
-from recorded_episodes import recorded
+from recorded_episodes import baseline, failed, found, outcomes, recorded
 from socket_fleet import DESCRIPTION
 
 PACKAGE = Path(exported_page.__file__).parents[1]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
-from tests.backend.schema.test_recorded_episode import EPISODE
 
 from attract.commands import replay as module
 from attract.commands.episode_pictures import picture_episodes
@@ -19,8 +18,7 @@ from attract.runs.episode_files import written
 from attract.schema.recorded_episode import EpisodeDifference, EpisodeReplay, RecordedEpisode
 from attract.settings.run import ServerSettings
 from dashboard_page import check_accessible, open_page
-from playtest_reports import failed, found
-from recorded_episodes import recorded
+from recorded_episodes import EPISODE, failed, found, recorded
 from socket_fleet import DESCRIPTION
 
 CHOICES: tuple[Chosen, ...] = ("best", "worst", "failed")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.backend.runs.test_metrics import read_only_folder
 
 from attract.browser import chromium
 from attract.commands import evaluating
@@ -25,6 +24,7 @@ from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
 from attract.runs.episode_files import read_episode
 from attract.settings.run import ServerSettings
+from known_runs import read_only_folder
 from recorded_episodes import recorded
 
 OPTIONS = EvaluateOptions(episodes=1, deterministic=True, json_output=True)

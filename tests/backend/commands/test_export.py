@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.backend.schema.test_recorded_episode import EPISODE
 
 from attract.commands import export
 from attract.commands.export import Exported, ExportOptions, export_run
@@ -17,6 +16,7 @@ from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
 from attract.settings.run import ServerSettings
 from fake_worker import counting_description
+from recorded_episodes import EPISODE
 
 
 @pytest.mark.parametrize(

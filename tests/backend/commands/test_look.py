@@ -15,7 +15,7 @@ from attract.errors import ConfigurationError
 from attract.schema.look import LookReport
 from attract.settings.run import ServerSettings
 from check_rules import ROOT
-from free_port import free_port
+from servers import free_port
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbePlace, ProbeReport, ProbeVerified
 from attract.settings.run import ServerSettings
-from free_port import free_port
 from probed import STARTER, probed
+from servers import free_port
 from socket_fleet import DESCRIPTION
 
 FOUND = probed(

@@ -17,7 +17,7 @@ from attract.runs.indexed_run import IndexedRun
 from attract.runs.metrics import MetricsStore, UpdateRow
 from attract.schema.run_list import RunLabels, RunList, RunRow
 from attract.settings.run import ServerSettings
-from indexed_runs import indexed, run_on_disk
+from known_runs import indexed, run_on_disk
 
 
 def row(run: IndexedRun) -> RunRow:

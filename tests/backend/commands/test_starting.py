@@ -19,7 +19,7 @@ from attract.runs.metrics import MetricsStore
 from attract.schema.api import EvaluationView, RunView
 from attract.settings.given import LayeredSettings
 from attract.settings.run import RunSettings, ServerSettings
-from run_views import run_view
+from known_runs import run_view
 
 
 @dataclass

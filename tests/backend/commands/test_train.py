@@ -22,7 +22,7 @@ from attract.run.progress import RunResult
 from attract.schema.api import BeginningView, EvaluationView, GameReport, RunState, RunView
 from attract.schema.game import GameReference
 from attract.settings.run import RunSettings
-from run_views import run_view
+from known_runs import run_view
 from socket_fleet import DESCRIPTION
 
 

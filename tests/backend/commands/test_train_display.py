@@ -24,7 +24,7 @@ from attract.commands.train_display import (
 )
 from attract.run.notifications import SHOWN_NOTES
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
-from run_views import run_view
+from known_runs import run_view
 
 GOLDEN = Path(__file__).parents[2] / "contract" / "golden"
 PROGRESS: list[dict[str, Any]] = json.loads((GOLDEN / "progress.json").read_text())

@@ -4,8 +4,8 @@ import pytest
 
 from attract.diagnosis.diagnosis import CLEAR_UPDATES, Diagnosis
 from attract.diagnosis.verdict import Measured, Verdict, judge
+from known_runs import run_facts
 from planted_failures import PLANTED, RECORDED, SOUND, Run, Stream
-from run_facts import run_facts
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
 PAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 1.0}

@@ -2,7 +2,7 @@
 
 from attract.diagnosis import experience_signs as signs
 from attract.diagnosis.history import History
-from run_facts import run_facts
+from known_runs import run_facts
 
 FACTS = run_facts({"total_steps": 400_000}, max_steps=100, num_numbers=8)
 

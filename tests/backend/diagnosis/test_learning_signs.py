@@ -6,7 +6,7 @@ from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import RunFacts
 from attract.diagnosis.verdict import Measured
-from run_facts import run_facts
+from known_runs import run_facts
 
 FACTS = run_facts()
 

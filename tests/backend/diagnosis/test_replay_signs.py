@@ -4,7 +4,7 @@ import pytest
 
 from attract.diagnosis import replay_signs as signs
 from attract.diagnosis.history import History
-from run_facts import run_facts
+from known_runs import run_facts
 
 FACTS = run_facts({"algorithm": "dqn", "total_steps": 100_000})
 

@@ -10,8 +10,8 @@ from attract.diagnosis.sign import advice_for, is_like_random, percent
 from attract.diagnosis.verdict import MIN_EPISODES, UNMEASURED, Measured, Verdict, judge, number_text
 from attract.settings.presets import PRESET_HELP
 from attract.settings.run import ALGORITHM_SETTINGS
+from known_runs import run_facts
 from planted_failures import PLANTED, table
-from run_facts import run_facts
 
 VECTOR = {"kind": "box", "shape": [2]}
 LESSON = {"curriculum": {"lessons": [{"name": "one"}]}}

@@ -9,7 +9,7 @@ from attract.learner.ppo.algorithm import Ppo
 from attract.learner.registry import ALGORITHMS, choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.run import ALGORITHM_SETTINGS, PolicySettings, RunSettings
-from demonstrated_signs import demonstrated_signs
+from batches import demonstrated_signs
 from learner_world import describe_signs
 
 

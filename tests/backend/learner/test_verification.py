@@ -22,8 +22,8 @@ from attract.learner.verification import (
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.settings.run import PolicySettings, RunSettings
+from batches import build, play
 from learner_world import SignsFleet, describe_signs
-from played_batches import build, play
 
 HORIZON, SLOTS = 12, 6
 

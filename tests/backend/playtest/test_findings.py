@@ -12,16 +12,15 @@ from attract.errors import FileError
 from attract.games.library import GameModule
 from attract.games.page_listing import PageListing
 from attract.games.places import Place
-from attract.playtest.baseline import MAX_BYTES, Baseline, KnownFinding, read_baseline, write_baseline
+from attract.playtest.baseline import MAX_BYTES, read_baseline, write_baseline
 from attract.playtest.causes import Cause, Causes, Sighting, place_in, plain_text
 from attract.playtest.comparison import FALSE_ALARM, beyond, compare, least_p_value, threshold
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.outcomes import Outcome, Outcomes, rounded
 from attract.playtest.plan import Confirmed, Played
-from attract.schema.base import Seed
 from attract.schema.playtest import PlaytestAlarm, PlaytestEpisode, PlaytestPlays
 from fake_worker import counting_game
-from recorded_episodes import recorded
+from recorded_episodes import baseline, outcomes, recorded
 from socket_fleet import DESCRIPTION
 
 MODULE = GameModule(counting_game(), b"", None)
@@ -273,32 +272,6 @@ def test_what_chance_explains_has_a_high_chance(
     before: list[float], now: list[float], value: float | None, chance: float
 ) -> None:
     assert beyond(before, now) == (value, pytest.approx(chance))
-
-
-def baseline() -> Baseline:
-    return Baseline(
-        game="Snake-v1",
-        build="a" * 64,
-        seed=Seed(low=1, high=2),
-        max_steps=3000,
-        policies={"trained": "b" * 64},
-        known=[KnownFinding(id="retry-broken", text="episode # differs")],
-        measured={"dead-key/action 1": 0.5512345678},
-    )
-
-
-def outcomes(count: int, num_info: int = 1) -> Outcomes:
-    found = Outcomes()
-    for player in ("idle", "random"):
-        found.players[player] = {
-            i: Outcome(
-                "terminated" if i % 2 else "stopped",
-                {"return": i / 3, "length": float(i), "ended": float(i % 2)}
-                | {f"info level {k}": float(f"{i * k / 7:.6g}") for k in range(num_info)},
-            )
-            for i in range(count)
-        }
-    return found
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

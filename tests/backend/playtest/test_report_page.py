@@ -12,7 +12,7 @@ from attract.playtest.report_page import WEB, EpisodePictures, ShownGame, report
 from attract.schema.recorded_episode import RecordedEpisode
 from dashboard_page import check_accessible, open_page, photograph_all
 from node_driver import bundle_driver
-from playtest_reports import failed, found, report
+from recorded_episodes import failed, found, report
 
 PICTURES = Path(__file__).resolve().parents[3] / "test-results" / "report-page"
 

@@ -17,8 +17,7 @@ from attract.playtest.report import OracleState, Report
 from attract.playtest.report_page import HEIGHT, MARGIN, WIDTH, ShownGame, page_of, report_page
 from attract.playtest.templates import text_lines
 from attract.runs.metrics import MetricsStore, UpdateRow
-from playtest_reports import BUILD, failed, found, report
-from recorded_episodes import recorded
+from recorded_episodes import BUILD, failed, found, recorded, report
 
 
 def test_a_finding_has_its_place_moment_and_commands() -> None:

@@ -3,6 +3,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from tests.backend.playtest.scripted_host import GAME, RECORDED, ScriptedHost, error, run
 
 from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.outcomes import Outcome, Outcomes
@@ -17,7 +18,6 @@ from attract.schema.playtest import (
     PlaytestPlays,
 )
 from attract.schema.recorded_episode import RecordedEpisode
-from scripted_host import GAME, RECORDED, ScriptedHost, error, run
 
 
 def test_every_player_plays_its_episodes_once_however_few_an_order_gets_done() -> None:

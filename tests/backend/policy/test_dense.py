@@ -6,7 +6,7 @@ import torch
 from attract.policy.dense import ReluLayer, TanhLayer
 from attract.policy.dense_gradients import DensePolicy, is_dense, parameter_blocks
 from attract.policy.network import Policy
-from played_batches import build
+from batches import build
 
 
 @pytest.mark.parametrize("num_inputs", [1, 3, 15, 16, 40])

@@ -9,7 +9,7 @@ from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.policy.export import OnnxPatcher
 from attract.policy.parity import check_parity
 from attract.policy.precision import full_precision
-from played_batches import build, play
+from batches import build, play
 
 
 def switches() -> tuple[bool, bool]:

@@ -18,7 +18,7 @@ from attract.schema.messages import Lease, RolloutClose, RunEnded
 from attract.schema.tensor import from_numpy
 from blocks import train_lease
 from fake_worker import counting_description
-from run_state import run_state
+from known_runs import run_state
 
 CHANGED = effects.StateChanged()
 

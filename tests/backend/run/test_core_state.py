@@ -13,7 +13,7 @@ from attract.run.life import Event, PauseReason
 from attract.schema.learner import Counters, Train
 from attract.schema.messages import RunEnded
 from driven_core import DrivenCore
-from run_state import run_state
+from known_runs import run_state
 
 
 def sent(wanted: Iterable[effects.Effect], kind: type[Any]) -> list[Any]:

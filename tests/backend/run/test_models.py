@@ -24,9 +24,8 @@ from attract.schema.messages import Policy
 from attract.settings.run import RunSettings
 from driven_core import small_config
 from gateway_world import finished, gateway, until_update
-from policies import create_policy, randomise
+from policies import create_policy, randomise, save_version
 from run_simulation import RunSimulation
-from saved_versions import save_version
 
 RETURNS = {0: None, 3: 1.5, 9: 4.0, 12: 3.5}
 

@@ -14,7 +14,7 @@ from attract.schema.episodes import Episode
 from attract.schema.learner import Counters
 from driven_core import DrivenCore, ready_learner, small_config
 from fake_worker import counting_description
-from run_state import run_state
+from known_runs import run_state
 
 LATER = 3_600.0
 COUNTERS = Counters(agent_steps=640, collected_steps=700, episodes=9, updates=10)

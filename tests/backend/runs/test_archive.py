@@ -7,7 +7,7 @@ from attract.run.record import RunRecord
 from attract.runs.archive import RunArchive, evaluations_of
 from attract.runs.directory import RunDirectory
 from attract.runs.index import RunIndex
-from run_views import run_view
+from known_runs import run_view
 
 
 async def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path):

@@ -14,7 +14,7 @@ from attract.runs.index import LABELS, Indexed
 from attract.runs.indexed_run import IndexedRun
 from attract.schema.run_list import EditLabels, RunLabels, RunList, SettingValue
 from attract.settings.given import Layer, LayeredSettings, join_layers
-from indexed_runs import indexed, run_on_disk
+from known_runs import indexed, run_on_disk
 
 
 @pytest.fixture

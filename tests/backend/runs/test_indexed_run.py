@@ -22,7 +22,7 @@ from attract.runs.indexed_run import (
 from attract.runs.metrics import MetricsStore
 from attract.schema.run_list import RunLabels
 from attract.settings.run import RunSettings
-from indexed_runs import run_on_disk, summary
+from known_runs import run_on_disk, summary
 
 
 def test_settings_are_flat_and_the_defaults_are_no_change():

@@ -3,8 +3,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from attract.errors import FileError
 from attract.runs.metrics import MetricsStore, UpdateRow
 from attract.schema.metrics import ClockStart
+from known_runs import read_only_folder
 
 
 def row(update: int, **values: float) -> UpdateRow:
@@ -36,20 +36,6 @@ def store(tmp_path: Path):
     store = MetricsStore(tmp_path / "metrics.db")
     yield store
     store.close()
-
-
-@contextmanager
-def read_only_folder() -> Generator[Path]:
-    """A folder that the block cannot write once it has called `chmod` on it, also where tests run as root."""
-    folder = Path(tempfile.mkdtemp(prefix="read only?#"))
-    folder.chmod(0o755)
-    user = os.geteuid()
-    try:
-        yield folder
-    finally:
-        os.seteuid(user)
-        folder.chmod(0o755)
-        shutil.rmtree(folder)
 
 
 def lock(folder: Path) -> None:

@@ -12,8 +12,7 @@ from attract.playtest.report import Report
 from attract.runs import playtest_reports
 from attract.runs.episode_files import written
 from attract.runs.playtest_reports import REPORT, list_reports
-from playtest_reports import failed, found, report
-from recorded_episodes import recorded
+from recorded_episodes import failed, found, recorded, report
 
 EPISODE = "01-error.episode.json"
 

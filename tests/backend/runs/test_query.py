@@ -21,7 +21,7 @@ from attract.runs.query import (
     sort_key,
 )
 from attract.schema.run_list import RunLabels
-from indexed_runs import indexed
+from known_runs import indexed
 
 RUNS = [
     indexed("snake-1", episode_return_mean=24.0,

@@ -16,8 +16,7 @@ from attract.policy.network import Policy
 from attract.runs.version_model import POLICY_FILE, version_model
 from attract.runs.versions import find_version, thinned
 from attract.schema.spaces import BoxSpace, DiscreteSpace, MultiBinarySpace
-from policies import create_policy, describe, randomise
-from saved_versions import save_version
+from policies import create_policy, describe, randomise, save_version
 
 VERSIONS = st.sets(st.integers(0, 100_000), min_size=1, max_size=400)
 

@@ -28,7 +28,7 @@ from attract.schema.step_numbers import (
 )
 from attract.schema.studies import StudyTrial
 from blocks import played_block
-from playtest_reports import failed, found
+from recorded_episodes import failed, found
 
 RUN: dict[str, Any] = {
     "run_id": "run-1",

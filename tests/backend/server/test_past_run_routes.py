@@ -12,8 +12,7 @@ from attract.runs.episode_files import written
 from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
 from attract.server.past_run_routes import MAX_BYTES
 from gateway_world import GatewayWorld
-from playtest_reports import failed, found
-from recorded_episodes import recorded
+from recorded_episodes import failed, found, recorded
 
 PLAYED: dict[str, Any] = recorded(7.0, version=None).model_dump(mode="json")
 

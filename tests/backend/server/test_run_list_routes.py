@@ -3,7 +3,7 @@
 import pytest
 
 from gateway_world import GatewayWorld
-from indexed_runs import run_on_disk
+from known_runs import run_on_disk
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request, WebSocket
 
 from attract.server.serving import uvicorn_options
 from attract.settings.run import ServerSettings
-from running_server import running_server
+from gateway_world import running_server
 from waiting import WAIT_SECONDS
 
 DEADLINE_SECONDS = 0.25

@@ -19,7 +19,7 @@ from attract.server.guard import Guard, token_key
 from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
 from attract.settings.run import ServerSettings
 from blocks import played_block
-from running_server import running_server
+from gateway_world import running_server
 from waiting import WAIT_SECONDS
 
 

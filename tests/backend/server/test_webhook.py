@@ -19,7 +19,7 @@ from attract.schema.api import Finding, RunView
 from attract.server.webhook import MAX_WAITING, Webhook, message_of, post_to
 from attract.settings.run import ServerSettings
 from gateway_world import gateway
-from run_views import run_view as a_run_view
+from known_runs import run_view as a_run_view
 from waiting import until
 
 

@@ -12,9 +12,8 @@ import pytest
 from attract.schema.messages import Block, EpisodeColumns, FromBrowser, RolloutClose, Tensor
 from attract.schema.tensor import DTYPES, from_numpy
 from driven_core import changed
-from fake_worker import counting_description
+from fake_worker import Lie, Peer, counting_description
 from fleet_simulation import Simulation, small_config
-from simulated_peer import Lie, Peer
 
 Change = Callable[[Block], Block]
 

@@ -26,10 +26,9 @@ from attract.schema.spaces import (
 )
 from attract.settings.dqn import DqnSettings
 from attract.settings.run import PolicySettings
+from batches import HORIZON, SLOTS, play, restore, same, signs_batches, signs_fleet, state_of, take
+from batches import create as create_one
 from learner_world import LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
-from off_policy_updates import HORIZON, SLOTS, restore, same, signs_batches, signs_fleet, state_of, take
-from off_policy_updates import create as create_one
-from played_batches import play
 from policies import describe
 
 

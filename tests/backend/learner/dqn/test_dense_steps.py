@@ -18,8 +18,8 @@ from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBin
 from attract.settings.base import LearnerName
 from attract.settings.dqn import DqnSettings
 from attract.settings.run import PolicySettings
+from batches import same, signs_batches, signs_fleet, take
 from learner_world import describe_signs
-from off_policy_updates import same, signs_batches, signs_fleet, take
 from policies import create_policy, describe
 
 ACTIONS: list[ActionSpace] = [DiscreteSpace(n=3), MultiDiscreteSpace(nvec=[2, 3]), MultiBinarySpace(n=2)]

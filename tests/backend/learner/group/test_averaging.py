@@ -13,8 +13,8 @@ from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract.learner.group.membership import NOTHING
 from attract.learner.group.store import KeyValueStore
 from attract.schema.learner import Failed, FromLearner, Noted, Published, Ready, Shutdown, Warmup
-from free_port import free_port
 from learner_world import GatewayEnd, SignsFleet, begin_for, train_message
+from servers import free_port
 from zygote import fork_learner
 
 HORIZON, SLOTS = 16, 4

@@ -5,7 +5,7 @@ import pytest
 from attract.learner.group import membership
 from attract.learner.group.membership import HEARTBEAT_SECONDS, NOTHING, Heartbeats, Membership, in_words
 from attract.learner.group.store import KeyValueStore, StoreLostError
-from free_port import free_port
+from servers import free_port
 from waiting import WAIT_SECONDS
 
 LIMIT_SECONDS = 30.0

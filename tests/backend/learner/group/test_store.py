@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from attract.learner.group.store import CHUNK_BYTES, KeyValueStore, StoreLostError
-from free_port import free_port
+from servers import free_port
 
 LIMIT_SECONDS = 30.0
 

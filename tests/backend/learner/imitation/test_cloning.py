@@ -16,7 +16,7 @@ from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.cloning import CloningSettings
 from attract.settings.run import PolicySettings, RunSettings
-from demonstrated_signs import demonstrated_signs
+from batches import demonstrated_signs
 from learner_world import SignsFleet, SolePolicy, describe_signs
 
 

@@ -20,7 +20,7 @@ from attract.learner.imitation.fitting import FitPlan, fit
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
 from attract.settings.run import PolicySettings
-from demonstrated_signs import demonstrated_signs
+from batches import demonstrated_signs
 from learner_world import describe_signs
 
 

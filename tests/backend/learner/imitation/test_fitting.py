@@ -8,7 +8,7 @@ import torch
 from attract.learner.imitation.fitting import Epoch, FitPlan, fit
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.run import PolicySettings
-from demonstrated_signs import demonstrated_signs
+from batches import demonstrated_signs
 from learner_world import describe_signs
 
 GAME = describe_signs()

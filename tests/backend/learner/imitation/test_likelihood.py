@@ -11,7 +11,7 @@ from attract.learner.imitation.likelihood import CloningLoss
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PolicySettings
-from demonstrated_signs import demonstrated_signs
+from batches import demonstrated_signs
 from learner_world import describe_signs
 
 GAME = describe_signs()

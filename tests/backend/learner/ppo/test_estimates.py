@@ -9,7 +9,7 @@ from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.ppo.estimates import Estimator
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PpoSettings
-from played_batches import build, play
+from batches import build, play
 
 VTRACE = PpoSettings(gamma=0.9, gae_lambda=0.8, lag_correction="vtrace")
 

@@ -14,7 +14,7 @@ from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace
 from attract.settings.run import PpoSettings
-from played_batches import build, play
+from batches import build, play
 from random_batches import weights_of
 
 HEADS = {

@@ -11,7 +11,7 @@ from attract.learner.ppo.minibatches import Minibatches, shuffled_partition
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer
 from attract.settings.run import PpoSettings
-from played_batches import build, play
+from batches import build, play
 
 RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.1, prio_beta=0.4)
 

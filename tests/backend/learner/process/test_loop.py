@@ -19,8 +19,8 @@ from attract.schema.spaces import (
     ObservationSpace,
 )
 from attract.settings.run import PolicySettings
+from batches import PlayedFleet
 from learner_world import LearnerHere, SignsFleet, begin_for, train_message
-from played_store import PlayedFleet
 from policies import describe
 
 HORIZON, SLOTS = 16, 8

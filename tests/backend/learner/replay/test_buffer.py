@@ -20,8 +20,8 @@ from attract.schema.spaces import (
     MultiDiscreteSpace,
 )
 from attract.settings.run import PolicySettings
+from batches import PlayedFleet
 from fake_worker import counting_description
-from played_store import PlayedFleet
 
 GAMMA = 0.5
 CPU = torch.device("cpu")

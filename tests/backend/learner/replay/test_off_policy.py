@@ -16,9 +16,9 @@ from attract.learner.replay import off_policy
 from attract.learner.replay.off_policy import RETURNS, Minibatch, OffPolicy
 from attract.policy.network import Policy
 from attract.settings.dqn import DqnSettings
+from batches import create as create_one
+from batches import signs_batches, signs_fleet, take
 from learner_world import describe_signs
-from off_policy_updates import create as create_one
-from off_policy_updates import signs_batches, signs_fleet, take
 
 
 class Guess(nn.Module):

@@ -14,8 +14,8 @@ from attract.learner.sac.algorithm import Sac
 from attract.policy.network import Policy
 from attract.schema.spaces import BoxSpace
 from attract.settings.sac import SacSettings
-from off_policy_updates import create as create_one
-from off_policy_updates import restore, same, state_of, take
+from batches import create as create_one
+from batches import restore, same, state_of, take
 from policies import describe
 
 HORIZON, SLOTS, SIZE = 16, 4, 2

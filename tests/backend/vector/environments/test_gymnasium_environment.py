@@ -15,10 +15,10 @@ from gymnasium.wrappers.vector import (
     RecordEpisodeStatistics,
     RescaleObservation,
 )
+from tests.backend.vector.environments.library_games import write_games
 
 from attract.errors import ConfigurationError, GameError
 from attract.vector import GymnasiumEnv, GymnasiumVectorEnv, PettingZooEnv, Sb3VecEnv, VectorEnvironment
-from library_games import write_games
 
 ONE_AGENT = ("cartpole", "harvest", "keydoor", "lander", "memory", "pendulum", "snake")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from tests.backend.vector.environments.library_games import write_games
 
 from attract.errors import GameError
 from attract.vector import PettingZooEnv
-from library_games import write_games
 
 GAMES = ("cartpole", "foragers", "harvest", "keydoor", "lander", "memory", "pendulum", "snake")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
+from tests.backend.vector.environments.library_games import write_games
 
 from attract.vector import GymnasiumVectorEnv, Sb3VecEnv
-from library_games import write_games
 
 
 def test_what_sb3_asks_of_an_episode_that_ended_is_there(tmp_path: Path):

@@ -7,8 +7,8 @@ import torch
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer
 from attract.settings.run import PpoSettings
-from played_batches import build as build_acting
-from played_batches import play
+from batches import build as build_acting
+from batches import play
 from random_batches import (
     RATES,
     advantages_and_targets,

@@ -8,8 +8,8 @@ from attract.learner.ppo.estimates import Estimator
 from attract.policy.recurrent import RecurrentCore
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace
 from attract.settings.run import PpoSettings
-from played_batches import build as build_acting
-from played_batches import play
+from batches import build as build_acting
+from batches import play
 from random_batches import RATES, update, weights_of
 
 PLAYED = {

@@ -1,4 +1,16 @@
-from attract.collection.trust.verdict import Conduct
+"""What is found of an identity: how often it is looked at, its conduct and its failures (rule C10)."""
+
+from attract.collection.trust.verdict import MIN_CHANCE, PROVEN, AuditStanding, Conduct, FailureCount
+
+
+def test_C10_every_segment_until_ten_agreed_then_one_in_so_many_and_never_less_than_a_twentieth() -> None:
+    assert [AuditStanding(valid=count).chance for count in (0, PROVEN - 1)] == [1.0, 1.0]
+    assert AuditStanding(valid=PROVEN).chance == 1 / PROVEN
+    assert AuditStanding(valid=1000).chance == MIN_CHANCE
+    assert AuditStanding(valid=1000, owed=1).chance == 1.0
+    assert not AuditStanding(valid=PROVEN - 1).is_proven
+    assert AuditStanding(valid=PROVEN).is_proven
+    assert not AuditStanding(valid=PROVEN, caught="reward").is_proven
 
 
 def test_hostile_03_who_stalls_again_sits_out_twice_as_long_as_it_held_others_up_then_four_times() -> None:
@@ -66,3 +78,17 @@ def test_hostile_07_whose_time_is_over_begins_anew_and_each_ban_takes_twice_the_
     assert conduct.leave_out("liar", "it lied", 310.0) == "it lied"
     assert conduct.is_out("liar", 909.9)
     assert not conduct.is_out("liar", 910.0)
+
+
+def test_the_third_worker_per_seat_is_one_too_many() -> None:
+    count = FailureCount(2)
+    assert [count.add(0) for _ in range(6)] == [False] * 5 + [True]
+
+
+def test_a_million_trained_steps_forgive_what_was_before() -> None:
+    count = FailureCount(1)
+    assert not count.add(0)
+    assert not count.add(999_999)
+    assert not count.add(1_999_999)
+    assert not count.add(2_000_000)
+    assert count.add(2_000_001)

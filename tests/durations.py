@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-BUILD = Path(__file__).resolve().parents[2] / "build"
+BUILD = Path(__file__).resolve().parents[1] / "build"
 PYTEST, VITEST = BUILD / "durations.pytest.json", BUILD / "durations.vitest.json"
 
 
