@@ -13,8 +13,7 @@ from attract.cluster.engine import RayActor, RayCluster
 from attract.cluster.member import COMMAND
 from attract.cluster.plan import TRAINER_CPUS
 from attract.errors import ClusterError, TrialError
-from attract.tuning.process_runner import ProcessRunner, log_of
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+from attract.tuning.process_runner import ProcessRunner, Progress, TrialOrder, TrialResult, log_of
 
 NEWS_SECONDS: Final = 5.0
 """How long a reader waits for news before it gets none."""

@@ -45,7 +45,7 @@ from attract.playtest.session import STAGES, Playtest
 from attract.playtest.templates import text_lines
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.runs.directory import RunDirectory, find_run
-from attract.runs.episode_files import SUFFIX, read_episode, written
+from attract.runs.episodes import SUFFIX, read_episode, written
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from attract.curriculum.lessons import LessonChange, Lessons
-from attract.curriculum.parameters import resolve_parameters
+from attract.curriculum.lessons import LessonChange, Lessons, resolve_parameters
 from attract.curriculum.window import EpisodeWindow, check_metric, is_of_window
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription

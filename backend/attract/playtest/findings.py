@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from attract.games.kept_game import PageListing
 from attract.games.library import GameModule
-from attract.games.page_listing import PageListing
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
 from attract.playtest.plan import Confirmed, Played
 from attract.playtest.report import ORACLES, Finding, OracleId, OracleState, PlayerOutcome

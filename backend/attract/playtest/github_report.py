@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_words import left_out_text, moment_text, replay_command
-from attract.playtest.templates import rendered
+from attract.playtest.templates import left_out_text, moment_text, rendered, replay_command
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain, without_commands
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import Final
 
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_words import left_out_text, moment_text, place_text, replay_command
+from attract.playtest.templates import left_out_text, moment_text, place_text, replay_command
 from attract.runs.plain_text import plain
 
 SUITE: Final = "attract ci"

@@ -13,7 +13,7 @@ from attract.errors import ConfigurationError, TrialError
 from attract.schema.studies import StudyConfirmation, StudyState, StudyView
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings
-from attract.tuning.runner import Progress, TrialOrder, TrialResult, TrialRunner
+from attract.tuning.process_runner import Progress, TrialOrder, TrialResult, TrialRunner
 from attract.tuning.search import Search, SearchTrial
 from attract.tuning.space import (
     SPACE_DATA,

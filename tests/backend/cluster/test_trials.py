@@ -13,7 +13,7 @@ import pytest
 from attract.cluster.trials import MAX_LOSSES, ClusterRunner, TrialKeeper, TrialReport, parallel_on
 from attract.errors import ClusterError, TrialError
 from attract.settings.run import RunSettings
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+from attract.tuning.process_runner import Progress, TrialOrder, TrialResult
 from waiting import WAIT_SECONDS
 
 

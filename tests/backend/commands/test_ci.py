@@ -31,7 +31,7 @@ from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Played
 from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.playtest.report import Finding, Report
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.schema.base import Seed
 from fake_worker import counting_game
 from playtest_reports import failed, found, report

@@ -15,7 +15,7 @@ from attract.games.library import GameLibrary
 from attract.playtest.findings import Build
 from attract.playtest.report import Finding
 from attract.playtest.report_page import ShownGame, report_page
-from attract.runs.episode_files import written
+from attract.runs.episodes import written
 from attract.schema.recorded_episode import EpisodeDifference, EpisodeReplay, RecordedEpisode
 from attract.settings.run import ServerSettings
 from dashboard_page import check_accessible, chromium, open_page

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.curriculum.parameters import resolve_parameters
+from attract.curriculum.lessons import resolve_parameters
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
 from attract.settings.curriculum import DistributionSettings

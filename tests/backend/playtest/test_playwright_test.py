@@ -21,7 +21,7 @@ from attract.playtest.playwright_test import (
     write_player,
 )
 from attract.playtest.report import Finding, OracleId
-from attract.runs.episode_files import written
+from attract.runs.episodes import written
 from attract.schema.base import Seed
 from attract.schema.episode_actions import pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, EpisodeSeat, RecordedEpisode

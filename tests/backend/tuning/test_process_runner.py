@@ -9,8 +9,7 @@ import pytest
 
 from attract.errors import TrialError
 from attract.settings.run import RunSettings
-from attract.tuning.process_runner import ProcessRunner, environment_of_trials
-from attract.tuning.runner import Progress, TrialOrder
+from attract.tuning.process_runner import ProcessRunner, Progress, TrialOrder, environment_of_trials
 from waiting import WAIT_SECONDS
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from attract.errors import ConfigurationError, TrialError
 from attract.schema.studies import StudyView
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+from attract.tuning.process_runner import Progress, TrialOrder, TrialResult
 from attract.tuning.search import Search
 from attract.tuning.space import Choice
 from attract.tuning.tuner import Budget, StudyOrder, Tuner, same_study

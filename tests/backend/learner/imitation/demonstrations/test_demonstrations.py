@@ -17,7 +17,7 @@ from attract.learner.imitation.demonstrations import (
     on_device,
     play_again,
 )
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from demonstration_recorder import demonstrated, keydoor_player, record, write_demonstrations
 
 
