@@ -88,7 +88,6 @@ class ClusterPlan:
         return [trainer, *({"CPU": 1.0} for _ in range(own))]
 
     def demand(self) -> int:
-        """CPUs of all cells and hosts."""
         cells = self.cells * int(sum(bundle["CPU"] for bundle in self.bundles()))
         return cells + self.hosts * self.workers
 

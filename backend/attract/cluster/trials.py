@@ -102,7 +102,6 @@ class ClusterRunner:
         self._cluster = cluster
 
     async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
-        """See `TrialRunner`."""
         workers = int(order.settings["collection"]["num_workers"])
         trial = self._cluster.start(TrialKeeper, restarts=MAX_LOSSES - 1, num_cpus=cpus_for(workers))
         try:
@@ -144,7 +143,6 @@ async def _watched(trial: RayActor, order: TrialOrder, goes_on: Callable[[Progre
 
 
 def cpus_for(workers: int) -> int:
-    """CPUs of a training with this number of workers."""
     return workers + TRAINER_CPUS
 
 

@@ -34,7 +34,6 @@ class Trigger:
         return new
 
     def state(self) -> dict[str, int]:
-        """State for a checkpoint."""
         return {"every": self.every, "passed": self._passed}
 
     def load(self, state: dict[str, Any], count: int) -> None:

@@ -85,7 +85,6 @@ class Lessons:
 
     @property
     def lesson(self) -> LessonSettings:
-        """The one that is played now."""
         return self._lessons[self._index]
 
     @property
@@ -95,14 +94,12 @@ class Lessons:
 
     @property
     def is_last(self) -> bool:
-        """Whether none follows."""
         return self._index == len(self._lessons) - 1
 
     def __len__(self) -> int:
         return len(self._lessons)
 
     def count(self) -> None:
-        """An episode of this lesson has finished."""
         self._episodes += 1
 
     def check(self, value_of: Callable[[str], float | None]) -> LessonChange | None:
@@ -134,7 +131,6 @@ class Lessons:
         self._in_a_row = {"until": 0, "back": 0}
 
     def state(self) -> dict[str, Any]:
-        """State for a checkpoint: the name of the lesson."""
         return {"name": self.lesson.name, "episodes": self._episodes, **self._in_a_row}
 
     def load(self, state: dict[str, Any]) -> None:

@@ -180,7 +180,6 @@ class Diagnosis:
         return []
 
     def _is_explained(self, symptom: Symptom) -> bool:
-        """Whether a finding that still holds explains it."""
         causes = (cause.finding_id for cause in SYMPTOMS[: SYMPTOMS.index(symptom)])
         said = {cause for cause in causes if self._watches[cause].said is not None}
         return not said <= symptom.beside

@@ -36,7 +36,6 @@ class Build:
 
 
 def finding_of(one: Confirmed, build: Build) -> Finding:
-    """As the report has it."""
     description = build.description
     cause, alarm = one.cause, one.alarm
     # What is measured over many episodes happens in no step.
@@ -60,7 +59,6 @@ def finding_of(one: Confirmed, build: Build) -> Finding:
 
 
 def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
-    """The episode with the build that was played."""
     return episode.model_copy(
         update={
             **build_hashes(build.module, build.description, build.listing),
@@ -72,7 +70,6 @@ def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
 def oracle_states(
     played: Played, findings: Sequence[Finding], has_baseline: bool, *, has_policy: bool
 ) -> list[OracleState]:
-    """How each oracle stands."""
     found = {finding.oracle for finding in findings}
     states: list[OracleState] = []
     for oracle in ORACLES:
@@ -90,7 +87,6 @@ def oracle_states(
 
 
 def players_of(outcomes: Outcomes) -> list[PlayerOutcome]:
-    """What each player did."""
     rows: list[PlayerOutcome] = []
     for player, episodes in outcomes.players.items():
         returns, lengths = (list(outcomes.values(player, name).values()) for name in (RETURN, LENGTH))

@@ -18,7 +18,6 @@ MAX_LINE: Final = 400
 
 
 def verdict_text(report: Report) -> str:
-    """The verdict in one line."""
     if report.verdict == "not_played":
         first, *_ = (report.problem or "no reason is known").strip().splitlines()
         return f"not played: {plain(first, MAX_LINE)}"

@@ -184,7 +184,6 @@ class RunArchive:
 
     @_of_run
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
-        """The run's policies."""
         # Not as `read_settings`: the run may be of a time that had other settings.
         collection = self.directory(run_id).read_config()["settings"].get("collection") or {}
         seats = collection.get("seats", ()) if isinstance(collection, dict) else None

@@ -105,7 +105,6 @@ class RecordingSettings(Settings):
 
     @property
     def keeps(self) -> bool:
-        """Whether anything is kept."""
         return self.max_bytes > 0 and self.max_episodes > 0
 
 
@@ -174,7 +173,6 @@ class RunSettings(Settings):
 
     @property
     def algorithm_settings(self) -> AlgorithmSettings:
-        """The settings of the algorithm that is chosen."""
         return cast("AlgorithmSettings", getattr(self, self.algorithm))
 
     @property

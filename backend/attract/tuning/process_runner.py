@@ -100,7 +100,6 @@ class ProcessRunner:
         self._logs = folder / "logs"
 
     async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
-        """See `TrialRunner`."""
         self._logs.mkdir(parents=True, exist_ok=True)
         config = self._logs / f"{order.run_id}.yaml"
         config.write_text(settings_text(order.settings), encoding="utf-8")

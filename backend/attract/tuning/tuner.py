@@ -120,7 +120,6 @@ class Tuner:
 
     @property
     def total_steps(self) -> int:
-        """Steps of a trial."""
         if self._base.total_steps is None:
             raise RuntimeError("expected an order whose settings have total_steps")
         return self._base.total_steps
@@ -364,7 +363,6 @@ class Tuner:
         return view
 
     def view(self) -> StudyView:
-        """The study as it stands."""
         front = self._search.front()
         known = {trial.number: trial for trial in self._search.trials()} | self._running
         confirmations, winner = self._judged()

@@ -151,7 +151,6 @@ class VectorEnvironment:
 
     @property
     def num_agents(self) -> int:
-        """Slots of each game."""
         return self.description.num_agents
 
     @property
