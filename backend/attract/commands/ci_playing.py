@@ -39,7 +39,7 @@ from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd, hashes, is_exported
 from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
 from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_player
-from attract.playtest.report import Finding, Report
+from attract.playtest.report import BuildFinding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
 from attract.playtest.session import STAGES, Playtest
 from attract.playtest.templates import text_lines
@@ -360,7 +360,7 @@ async def _pictures(
     return taken
 
 
-def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Finding]:
+def without_dead_ends(played: Played, findings: Sequence[BuildFinding]) -> list[BuildFinding]:
     """The findings in a page whose inputs are not known: that none of them does anything is no dead end.
 
     Raises: AttractError: there is no other finding, so that nothing is known of the game.
@@ -374,7 +374,9 @@ def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Findi
     return others
 
 
-def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:
+def check_played(
+    played: Played, findings: Sequence[BuildFinding], seconds: float, *, is_written: bool
+) -> None:
     """Raises: AttractError: nothing was played, so nothing is known of a game without a finding.
 
     Args:
@@ -385,7 +387,7 @@ def check_played(played: Played, findings: Sequence[Finding], seconds: float, *,
         raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
 
 
-def check_moved(played: Played, findings: Sequence[Finding], inputs: str, *, knows_inputs: bool) -> None:
+def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *, knows_inputs: bool) -> None:
     """Raises: AttractError: no input is known to have done anything: the game was not played.
 
     Args:
@@ -403,7 +405,7 @@ def check_moved(played: Played, findings: Sequence[Finding], inputs: str, *, kno
     )
 
 
-def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
+def is_known(finding: BuildFinding, known: set[tuple[str, str]]) -> bool:
     """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
     if has_many_forms(finding.id, finding.text):
         return any(name == finding.id for name, _ in known)
@@ -478,7 +480,7 @@ def _save_findings(
     known_errors: Sequence[str],
 ) -> Report:
     """Write the episode of each finding, and its test where one can show it."""
-    saved: list[Finding] = []
+    saved: list[BuildFinding] = []
     has_tests = False
     for number, finding in enumerate(report.findings, 1):
         if finding.episode is None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from attract.playtest.report import Finding, Report
+from attract.playtest.report import BuildFinding, Report
 from attract.runs.plain_text import plain
 
 MAX_LINE: Final = 400
@@ -38,7 +38,7 @@ def left_out_text(report: Report) -> str:
     return f"{report.left_out} more {what} seen and not replayed: mend these first"
 
 
-def place_text(finding: Finding) -> str:
+def place_text(finding: BuildFinding) -> str:
     """`file:line:column` as far as it is known; empty where it is not."""
     if finding.file is None:
         return ""
@@ -46,7 +46,7 @@ def place_text(finding: Finding) -> str:
     return ":".join([plain(finding.file), *(str(number) for number in numbers if number is not None)])
 
 
-def moment_text(finding: Finding) -> str:
+def moment_text(finding: BuildFinding) -> str:
     """Who played, and when it happened: `random, at 2.1 s (step 63)`; empty where nothing is known."""
     parts = [] if finding.player is None else [plain(finding.player)]
     if finding.seconds is not None:
@@ -61,7 +61,7 @@ def moment_text(finding: Finding) -> str:
     return ", ".join(parts)
 
 
-def replay_command(finding: Finding, folder: str = "") -> str | None:
+def replay_command(finding: BuildFinding, folder: str = "") -> str | None:
     """The command that plays it again; None: it is seen in no single episode."""
     if finding.episode_file is None:
         return None

@@ -39,7 +39,7 @@ class TrialOrder:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrialProgress:
     """Progress of a trial after an update."""
 
     agent_steps: int
@@ -64,7 +64,7 @@ class TrialResult:
 class TrialRunner(Protocol):
     """Runs trials, several at once; `attract tune` has the one that starts processes on this machine."""
 
-    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
+    async def run(self, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]) -> TrialResult:
         """Train until the end that the settings name.
 
         Args:
@@ -99,7 +99,7 @@ class ProcessRunner:
         self._runs_dir = folder / "runs"
         self._logs = folder / "logs"
 
-    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
+    async def run(self, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]) -> TrialResult:
         self._logs.mkdir(parents=True, exist_ok=True)
         config = self._logs / f"{order.run_id}.yaml"
         config.write_text(settings_text(order.settings), encoding="utf-8")
@@ -115,12 +115,12 @@ class ProcessRunner:
         return result
 
     async def _train(
-        self, order: TrialOrder, config: Path, goal: float | None, goes_on: Callable[[Progress], bool]
+        self, order: TrialOrder, config: Path, goal: float | None, goes_on: Callable[[TrialProgress], bool]
     ) -> TrialResult:
         words = ["train", order.game, "--run-id", order.run_id, "--config", str(config), "--port", "0"]
         words += ["--json-lines"] + ([] if order.checked else ["--no-check"])
         words += [] if order.project_dir is None else ["--project-dir", order.project_dir]
-        last: Progress | None = None
+        last: TrialProgress | None = None
         final: dict[str, Any] | None = None
         ended_early = False
         async with self._process(order, *words) as process:
@@ -133,7 +133,7 @@ class ProcessRunner:
                 if "state" in said:
                     final = said
                     continue
-                last = Progress(
+                last = TrialProgress(
                     said["agent_steps"], said["wall_seconds"], _capped(said["episode_return_mean"], goal)
                 )
                 if not ended_early and not goes_on(last):

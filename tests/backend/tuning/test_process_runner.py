@@ -9,7 +9,7 @@ import pytest
 
 from attract.errors import TrialError
 from attract.settings.run import RunSettings
-from attract.tuning.process_runner import ProcessRunner, Progress, TrialOrder, environment_of_trials
+from attract.tuning.process_runner import ProcessRunner, TrialOrder, TrialProgress, environment_of_trials
 from waiting import WAIT_SECONDS
 
 
@@ -38,9 +38,9 @@ async def test_what_is_refused_is_told_with_what_was_said(tmp_path: Path):
 
 
 async def test_a_trial_ends_early_when_it_is_told_and_leaves_no_run(tmp_path: Path):
-    seen: list[Progress] = []
+    seen: list[TrialProgress] = []
 
-    def goes_on(progress: Progress) -> bool:
+    def goes_on(progress: TrialProgress) -> bool:
         seen.append(progress)
         return len(seen) < 3
 
