@@ -88,20 +88,6 @@ class Chosen:
         return None if self.is_guessed or not path.suffix else path.parent / NAME
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a build is judged by."""
-
-    chosen: Chosen
-    policies: Sequence[PlaytestPolicy]
-    recorded: Sequence[RecordedEpisode]
-    baseline: Baseline | None
-    path: Path | None
-    """File of the baseline, whether it is there or not."""
-    began: float
-    """When the command began, on the event loop's clock."""
-
-
 async def play_build(game: str, options: CiOptions, server: ServerSettings) -> int:
     """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
 
@@ -132,8 +118,9 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
                 tested = game_for_tests(gateway, build, chosen.game, options.out)
                 if baseline is not None:
                     known_errors = [each.text for each in baseline.known if each.id == "error"]
-                given = Given(chosen, policies, recorded, baseline, path, began)
-                report = await _judged(game, options, gateway, build, given, console)
+                report = await _judged(
+                    game, options, gateway, build, chosen, policies, recorded, baseline, path, began, console
+                )
                 pictures = await _pictures(options, gateway, build, report, console)
         except ConfigurationError:
             raise
@@ -217,9 +204,14 @@ def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path |
     return path, None
 
 
-def check_game(path: Path, baseline: Baseline, game_id: str) -> None:
-    """Raises: ConfigurationError: it is the baseline of another game, such as a second one in the folder."""
-    if baseline.game != game_id:
+def check_game(path: Path | None, baseline: Baseline | None, game_id: str) -> None:
+    """Check the baseline, or where there is none the one that lies at `path` and will be replaced.
+
+    Raises: ConfigurationError: it is of another game, such as a second one in the folder.
+    """
+    if baseline is None and path is not None and path.is_file():
+        baseline = read_baseline(path)
+    if baseline is not None and baseline.game != game_id:
         raise ConfigurationError(
             f"{path} is the baseline of {baseline.game}, and the game is {game_id}",
             setting="--baseline",
@@ -259,17 +251,19 @@ async def _judged(
     options: CiOptions,
     gateway: "Gateway",
     build: Build,
-    given: Given,
+    chosen: Chosen,
+    policies: Sequence[PlaytestPolicy],
+    recorded: Sequence[RecordedEpisode],
+    baseline: Baseline | None,
+    path: Path | None,
+    began: float,
     console: CommandConsole,
 ) -> Report:
-    description, baseline, path = build.description, given.baseline, given.path
-    policies, recorded = given.policies, given.recorded
+    description = build.description
     checker = gateway.service.membership.checker
     seed = seed_of(options.seed) if baseline is None else baseline.seed
-    if baseline is not None and path is not None:
+    if baseline is not None or (options.update_baseline and options.baseline is None):
         check_game(path, baseline, description.id)
-    if options.update_baseline and options.baseline is None and path is not None and path.is_file():
-        check_game(path, read_baseline(path), description.id)
     before = None if baseline is None else comparable(baseline, policies, options, console)
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
@@ -285,9 +279,9 @@ async def _judged(
         has_page=description.page is not None,
         fresh_every=0 if baseline is None else baseline.fresh_every,
         known=frozenset(known),
-        is_judged_by_score=given.chosen.has_score,
+        is_judged_by_score=chosen.has_score,
         measures_keys=baseline is not None or options.update_baseline,
-        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + given.began),
+        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + began),
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
@@ -309,10 +303,10 @@ async def _judged(
         )
         played = await playtest.run()
     findings = [finding_of(confirmed, build) for confirmed in played.findings]
-    if not given.chosen.knows_inputs:
+    if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan.seconds, is_written=options.update_baseline)
-    check_moved(played, findings, given.chosen.inputs, knows_inputs=given.chosen.knows_inputs)
+    check_moved(played, findings, chosen.inputs, knows_inputs=chosen.knows_inputs)
     if options.update_baseline and path is not None:
         whole = Baseline(
             game=description.id,
