@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from attract.games.library import GameLibrary
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.server.links import lan_address
 from attract.vector.environments.replaying import EpisodeReplayer
 from dashboard_page import (

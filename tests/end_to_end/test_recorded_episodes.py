@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import attract
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.runs.loading import LoadedRun
 from attract.schema.episode_actions import unpack_actions
 from attract_command import run_attract

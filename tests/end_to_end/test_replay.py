@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.runs.episode_files import SUFFIX
-from attract.runs.episodes import FOLDER
+from attract.runs.episodes import FOLDER, SUFFIX
 from attract_command import run_attract
 
 FAULTS = """

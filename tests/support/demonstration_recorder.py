@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.runs.episode_files import written
+from attract.runs.episodes import written
 from attract.schema.episode_actions import pack_actions
 from attract.schema.messages import Seed
 from attract.schema.philox import derive_seed

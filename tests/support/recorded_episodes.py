@@ -6,7 +6,7 @@ import numpy as np
 
 from attract.playtest.baseline import Baseline, KnownFinding
 from attract.playtest.outcomes import Outcome, Outcomes
-from attract.playtest.report import Finding, OracleState, PlayerOutcome, Report
+from attract.playtest.report import BuildFinding, OracleState, PlayerOutcome, Report
 from attract.schema.base import Seed
 from attract.schema.episode_actions import num_marks, pack_actions
 from attract.schema.recorded_episode import EpisodeError, EpisodeMarks, EpisodeSeat, RecordedEpisode
@@ -85,7 +85,7 @@ def report(**changes: Any) -> Report:
     return Report.model_validate({**data, **changes})
 
 
-def found(episode: RecordedEpisode | None = None, **changes: Any) -> Finding:
+def found(episode: RecordedEpisode | None = None, **changes: Any) -> BuildFinding:
     """An error in line 41 of the game."""
     data: dict[str, Any] = {
         "id": "error",
@@ -103,10 +103,10 @@ def found(episode: RecordedEpisode | None = None, **changes: Any) -> Finding:
         "episode_file": "error.episode.json",
         "test_file": "error.spec.ts",
     }
-    return Finding.model_validate({**data, **changes})
+    return BuildFinding.model_validate({**data, **changes})
 
 
-def failed(*findings: Finding, **changes: Any) -> Report:
+def failed(*findings: BuildFinding, **changes: Any) -> Report:
     """A run with these findings."""
     oracles = dict.fromkeys(finding.oracle for finding in findings)
     states = [OracleState(oracle=oracle, state="found") for oracle in oracles]

@@ -9,7 +9,6 @@ Schedule = Callable[[float], float]
 
 
 def constant(progress: float) -> float:
-    """1 throughout."""
     return 1.0
 
 

@@ -104,7 +104,6 @@ class MainThreadOutput:
         self._others = others
 
     def write(self, text: str) -> int:
-        """Write to the stream of the thread."""
         is_main = threading.current_thread() is threading.main_thread()
         return (self._stream if is_main else self._others).write(text)
 
@@ -156,7 +155,6 @@ class RayCluster:
 
     @property
     def address(self) -> str:
-        """Address of the head node."""
         return str(self._ray.get_runtime_context().gcs_address)
 
     def node_cpus(self) -> list[int]:

@@ -83,7 +83,6 @@ class ClusterPlan:
         return [trainer, *({"CPU": 1.0} for _ in range(own))]
 
     def demand(self) -> int:
-        """CPUs of all processes."""
         return int(sum(bundle["CPU"] for bundle in self.bundles())) + self.hosts * self.workers
 
     def trainer(self, place: Place, *, again: bool) -> ChildOrder:

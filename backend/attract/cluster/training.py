@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -48,10 +48,8 @@ class Training:
         hosts = {name: start(name, **spread) for name in (f"host {i}" for i in range(plan.hosts))}
         minding = [self._mind(TRAINER, trainer, None)]
         minding += [self._mind(name, host, trainer) for name, host in hosts.items()]
-        tasks = [asyncio.create_task(member) for member in minding]
-        printing = asyncio.create_task(self._print())
-        for task in (printing, *tasks):
-            task.add_done_callback(self._task_ended)
+        tasks = [self._task(member) for member in minding]
+        printing = self._task(self._print())
         try:
             code = await self._ended
             if code in ORDERLY:
@@ -65,13 +63,9 @@ class Training:
             for task in tasks:
                 task.cancel()
             # What was never placed answers nothing, and what is lost by now does not either.
-            stops = [member.call("stop", is_repeated=False) for member in self._placed.values()]
-            stopping = asyncio.gather(*tasks, *stops, return_exceptions=True)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopping, STOP_SECONDS)
-            last = asyncio.gather(self._lines.put_async(None), printing, return_exceptions=True)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(last, STOP_SECONDS)
+            stops = [self._task(member.call("stop", is_repeated=False)) for member in self._placed.values()]
+            await asyncio.wait([*tasks, *stops], timeout=STOP_SECONDS)
+            await asyncio.wait([self._task(self._lines.put_async(None)), printing], timeout=STOP_SECONDS)
 
     async def end(self, code: int) -> None:
         """Ask the trainer for an orderly end of all; where it does not run, this is the end, by `code`."""
@@ -113,6 +107,11 @@ class Training:
     def _finish(self, code: int) -> None:
         if not self._ended.done():
             self._ended.set_result(code)
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._task_ended)
+        return task
 
     def _task_ended(self, task: "asyncio.Task[None]") -> None:
         error = None if task.cancelled() else task.exception()

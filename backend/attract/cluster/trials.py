@@ -13,8 +13,7 @@ from attract.cluster.engine import RayActor, RayCluster
 from attract.cluster.member import COMMAND
 from attract.cluster.plan import TRAINER_CPUS
 from attract.errors import ClusterError, TrialError
-from attract.tuning.process_runner import ProcessRunner, log_of
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+from attract.tuning.process_runner import ProcessRunner, TrialOrder, TrialProgress, TrialResult, log_of
 
 NEWS_SECONDS: Final = 5.0
 """How long a reader waits for news before it gets none."""
@@ -44,7 +43,7 @@ class TrialKeeper:
         """`folder`: empty, by default one of the node's, gone after the trial; `command` takes the words."""
         self._folder = folder or Path(tempfile.mkdtemp(prefix="attract-trial-"))
         self._runner = ProcessRunner(self._folder, command)
-        self._progress: list[Progress] = []
+        self._progress: list[TrialProgress] = []
         self._news = asyncio.Event()
         self._is_wanted = True
         self._task: asyncio.Task[TrialResult] | None = None
@@ -62,7 +61,7 @@ class TrialKeeper:
             shutil.rmtree(self._folder, ignore_errors=True)
         return TrialReport(log, result)
 
-    async def progress(self) -> list[Progress]:
+    async def progress(self) -> list[TrialProgress]:
         """Its updates since the last call; waits a while for the first of them, or for the end."""
         if not self._progress and (self._task is None or not self._task.done()):
             self._news.clear()
@@ -81,7 +80,7 @@ class TrialKeeper:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    def _goes_on(self, progress: Progress) -> bool:
+    def _goes_on(self, progress: TrialProgress) -> bool:
         self._progress.append(progress)
         self._news.set()
         return self._is_wanted
@@ -102,8 +101,7 @@ class ClusterRunner:
         self._folder = folder
         self._cluster = cluster
 
-    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
-        """See `TrialRunner`."""
+    async def run(self, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]) -> TrialResult:
         workers = int(order.settings["collection"]["num_workers"])
         trial = self._cluster.start(TrialKeeper, restarts=MAX_LOSSES - 1, num_cpus=cpus_for(workers))
         try:
@@ -120,12 +118,14 @@ class ClusterRunner:
         return report.result
 
 
-async def _watched(trial: RayActor, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialReport:
+async def _watched(
+    trial: RayActor, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]
+) -> TrialReport:
     running = asyncio.create_task(trial.call("run", order))
     is_placed, is_ended = False, False
     try:
         while not running.done():
-            news: list[Progress] = await trial.call("progress")
+            news: list[TrialProgress] = await trial.call("progress")
             is_placed = True
             for step in news:
                 # Told again after each update: a trial that began anew does not know of it.
@@ -145,7 +145,6 @@ async def _watched(trial: RayActor, order: TrialOrder, goes_on: Callable[[Progre
 
 
 def cpus_for(workers: int) -> int:
-    """CPUs of a training with this number of workers."""
     return workers + TRAINER_CPUS
 
 

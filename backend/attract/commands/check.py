@@ -18,7 +18,7 @@ from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
 from attract.errors import GameError
 from attract.processes.exit_codes import DONE, FAILED
-from attract.runs.episode_files import SUFFIX, written
+from attract.runs.episodes import SUFFIX, written
 from attract.schema.answers import CheckAnswer, CheckedFinding
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription

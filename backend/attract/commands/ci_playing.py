@@ -39,13 +39,13 @@ from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd, hashes, is_exported
 from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
 from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_player
-from attract.playtest.report import Finding, Report
+from attract.playtest.report import BuildFinding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
 from attract.playtest.session import STAGES, Playtest
 from attract.playtest.templates import text_lines
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.runs.directory import RunDirectory, find_run
-from attract.runs.episode_files import SUFFIX, read_episode, written
+from attract.runs.episodes import SUFFIX, read_episode, written
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
@@ -88,20 +88,6 @@ class Chosen:
         return None if self.is_guessed or not path.suffix else path.parent / NAME
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a build is judged by."""
-
-    chosen: Chosen
-    policies: Sequence[PlaytestPolicy]
-    recorded: Sequence[RecordedEpisode]
-    baseline: Baseline | None
-    path: Path | None
-    """File of the baseline, whether it is there or not."""
-    began: float
-    """When the command began, on the event loop's clock."""
-
-
 async def play_build(game: str, options: CiOptions, server: ServerSettings) -> int:
     """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
 
@@ -132,8 +118,9 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
                 tested = game_for_tests(gateway, build, chosen.game, options.out)
                 if baseline is not None:
                     known_errors = [each.text for each in baseline.known if each.id == "error"]
-                given = Given(chosen, policies, recorded, baseline, path, began)
-                report = await _judged(game, options, gateway, build, given, console)
+                report = await _judged(
+                    game, options, gateway, build, chosen, policies, recorded, baseline, path, began, console
+                )
                 pictures = await _pictures(options, gateway, build, report, console)
         except ConfigurationError:
             raise
@@ -217,9 +204,14 @@ def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path |
     return path, None
 
 
-def check_game(path: Path, baseline: Baseline, game_id: str) -> None:
-    """Raises: ConfigurationError: it is the baseline of another game, such as a second one in the folder."""
-    if baseline.game != game_id:
+def check_game(path: Path | None, baseline: Baseline | None, game_id: str) -> None:
+    """Check the baseline, or where there is none the one that lies at `path` and will be replaced.
+
+    Raises: ConfigurationError: it is of another game, such as a second one in the folder.
+    """
+    if baseline is None and path is not None and path.is_file():
+        baseline = read_baseline(path)
+    if baseline is not None and baseline.game != game_id:
         raise ConfigurationError(
             f"{path} is the baseline of {baseline.game}, and the game is {game_id}",
             setting="--baseline",
@@ -259,17 +251,19 @@ async def _judged(
     options: CiOptions,
     gateway: "Gateway",
     build: Build,
-    given: Given,
+    chosen: Chosen,
+    policies: Sequence[PlaytestPolicy],
+    recorded: Sequence[RecordedEpisode],
+    baseline: Baseline | None,
+    path: Path | None,
+    began: float,
     console: CommandConsole,
 ) -> Report:
-    description, baseline, path = build.description, given.baseline, given.path
-    policies, recorded = given.policies, given.recorded
+    description = build.description
     checker = gateway.service.membership.checker
     seed = seed_of(options.seed) if baseline is None else baseline.seed
-    if baseline is not None and path is not None:
+    if baseline is not None or (options.update_baseline and options.baseline is None):
         check_game(path, baseline, description.id)
-    if options.update_baseline and options.baseline is None and path is not None and path.is_file():
-        check_game(path, read_baseline(path), description.id)
     before = None if baseline is None else comparable(baseline, policies, options, console)
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
@@ -285,9 +279,9 @@ async def _judged(
         has_page=description.page is not None,
         fresh_every=0 if baseline is None else baseline.fresh_every,
         known=frozenset(known),
-        is_judged_by_score=given.chosen.has_score,
+        is_judged_by_score=chosen.has_score,
         measures_keys=baseline is not None or options.update_baseline,
-        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + given.began),
+        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + began),
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
@@ -309,10 +303,10 @@ async def _judged(
         )
         played = await playtest.run()
     findings = [finding_of(confirmed, build) for confirmed in played.findings]
-    if not given.chosen.knows_inputs:
+    if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan.seconds, is_written=options.update_baseline)
-    check_moved(played, findings, given.chosen.inputs, knows_inputs=given.chosen.knows_inputs)
+    check_moved(played, findings, chosen.inputs, knows_inputs=chosen.knows_inputs)
     if options.update_baseline and path is not None:
         whole = Baseline(
             game=description.id,
@@ -360,7 +354,7 @@ async def _pictures(
     return taken
 
 
-def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Finding]:
+def without_dead_ends(played: Played, findings: Sequence[BuildFinding]) -> list[BuildFinding]:
     """The findings in a page whose inputs are not known: that none of them does anything is no dead end.
 
     Raises: AttractError: there is no other finding, so that nothing is known of the game.
@@ -374,7 +368,9 @@ def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Findi
     return others
 
 
-def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:
+def check_played(
+    played: Played, findings: Sequence[BuildFinding], seconds: float, *, is_written: bool
+) -> None:
     """Raises: AttractError: nothing was played, so nothing is known of a game without a finding.
 
     Args:
@@ -385,7 +381,7 @@ def check_played(played: Played, findings: Sequence[Finding], seconds: float, *,
         raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
 
 
-def check_moved(played: Played, findings: Sequence[Finding], inputs: str, *, knows_inputs: bool) -> None:
+def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *, knows_inputs: bool) -> None:
     """Raises: AttractError: no input is known to have done anything: the game was not played.
 
     Args:
@@ -403,7 +399,7 @@ def check_moved(played: Played, findings: Sequence[Finding], inputs: str, *, kno
     )
 
 
-def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
+def is_known(finding: BuildFinding, known: set[tuple[str, str]]) -> bool:
     """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
     if has_many_forms(finding.id, finding.text):
         return any(name == finding.id for name, _ in known)
@@ -478,7 +474,7 @@ def _save_findings(
     known_errors: Sequence[str],
 ) -> Report:
     """Write the episode of each finding, and its test where one can show it."""
-    saved: list[Finding] = []
+    saved: list[BuildFinding] = []
     has_tests = False
     for number, finding in enumerate(report.findings, 1):
         if finding.episode is None:

@@ -226,7 +226,6 @@ async def _measured(
 
 
 def show(console: CommandConsole, report: DifficultyReport) -> None:
-    """For people."""
     if report.verdict == "not_played":
         say(console, f"{report.game} could not be played: {report.problem}")
         return

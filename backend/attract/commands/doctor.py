@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
@@ -29,17 +28,6 @@ PACKAGE = Path(__file__).parents[1]
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 20
 PACKAGES = ("torch", "onnx", "onnxruntime", "fastapi", "uvicorn", "pydantic", "playwright")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at: `ok`, or what to do about it; `required` ones decide the exit code."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-    required: bool = True
 
 
 @flags.options
@@ -65,7 +53,7 @@ def doctor(options: DoctorOptions = DoctorOptions()) -> int:
     return DONE if answer.ok else FAILED
 
 
-def examine() -> list[Finding]:
+def examine() -> list[DoctorFinding]:
     """Look at everything once; starts no browser page and no training, reaches no network."""
     return [
         _system(),
@@ -82,13 +70,13 @@ def examine() -> list[Finding]:
     ]
 
 
-def doctor_answer(findings: Iterable[Finding]) -> DoctorAnswer:
+def doctor_answer(findings: Iterable[DoctorFinding]) -> DoctorAnswer:
     """The answer of `--json`."""
-    rows = [DoctorFinding(**vars(finding)) for finding in findings]
-    return DoctorAnswer(ok=all(row.ok or not row.required for row in rows), findings=rows)
+    found = list(findings)
+    return DoctorAnswer(ok=all(row.ok or not row.required for row in found), findings=found)
 
 
-def table_of(findings: Iterable[Finding]) -> Table:
+def table_of(findings: Iterable[DoctorFinding]) -> Table:
     """The printed table: a row per finding, and one for its fix."""
     table = Table(box=None, show_header=False, padding=(0, 2))
     for finding in findings:
@@ -99,18 +87,22 @@ def table_of(findings: Iterable[Finding]) -> Table:
     return table
 
 
-def _system() -> Finding:
+def _found(name: str, ok: bool, detail: str, fix: str = "", required: bool = True) -> DoctorFinding:
+    return DoctorFinding(name=name, ok=ok, detail=detail, fix=fix, required=required)
+
+
+def _system() -> DoctorFinding:
     name = f"{platform.system()} {platform.release()} {platform.machine()}"
     if sys.platform == "win32":
-        return Finding(
+        return _found(
             "system", False, name, "Windows works through WSL: `wsl --install`, then run Attract inside it"
         )
-    return Finding("system", True, name)
+    return _found("system", True, name)
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     wanted = ".".join(map(str, MINIMUM_PYTHON))
-    return Finding(
+    return _found(
         "python",
         sys.version_info >= MINIMUM_PYTHON,
         f"{platform.python_version()} at {sys.executable}",
@@ -118,60 +110,60 @@ def _python() -> Finding:
     )
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> DoctorFinding:
     if importlib.util.find_spec(name) is None:
-        return Finding(name, False, "not installed", f"{sys.executable} -m pip install {name}")
-    return Finding(name, True, importlib.metadata.version(name))
+        return _found(name, False, "not installed", f"{sys.executable} -m pip install {name}")
+    return _found(name, True, importlib.metadata.version(name))
 
 
-def _accelerator() -> Finding:
+def _accelerator() -> DoctorFinding:
     if importlib.util.find_spec("torch") is None:
-        return Finding("gpu", True, "torch is missing", required=False)
+        return _found("gpu", True, "torch is missing", required=False)
     import torch
 
     if torch.cuda.is_available():
-        return Finding("gpu", True, torch.cuda.get_device_name(0), required=False)
+        return _found("gpu", True, torch.cuda.get_device_name(0), required=False)
     built = torch.version.cuda
     detail = (
         "none: the learner uses the CPU" if built is None else f"none seen (torch is built for CUDA {built})"
     )
-    return Finding("gpu", True, detail, required=False)
+    return _found("gpu", True, detail, required=False)
 
 
-def _chromium() -> Finding:
+def _chromium() -> DoctorFinding:
     try:
         found = find_chromium()
     except AttractError as error:
-        return Finding("chromium", False, str(error))
+        return _found("chromium", False, str(error))
     if found is None:
-        return Finding("chromium", False, "not found", "one of:\n" + "\n".join(INSTALL_COMMANDS))
+        return _found("chromium", False, "not found", "one of:\n" + "\n".join(INSTALL_COMMANDS))
     version = found.version()
     if version is None:
-        return Finding(
+        return _found(
             "chromium",
             False,
             f"{found.path} does not start",
             "run it with --version to see why",
         )
-    return Finding("chromium", True, f"{version} at {found.path}, found by {found.found_by}")
+    return _found("chromium", True, f"{version} at {found.path}, found by {found.found_by}")
 
 
-def _web_build() -> Finding:
+def _web_build() -> DoctorFinding:
     stamp = PACKAGE / "web" / "build.json"
     if stamp.is_file():
-        return Finding("web build", True, str(stamp.parent))
-    return Finding("web build", False, "the pages are not built", "make build")
+        return _found("web build", True, str(stamp.parent))
+    return _found("web build", False, "the pages are not built", "make build")
 
 
-def _node() -> Finding:
+def _node() -> DoctorFinding:
     node = shutil.which("node")
     if node is None:
-        return Finding("node", True, "not on the PATH (needed only to build Attract itself)", required=False)
+        return _found("node", True, "not on the PATH (needed only to build Attract itself)", required=False)
     version = subprocess.run(
         [node, "--version"], capture_output=True, text=True, timeout=20, check=False
     ).stdout
     major = int(version.strip().lstrip("v").split(".")[0] or 0)
-    return Finding(
+    return _found(
         "node",
         major >= MINIMUM_NODE,
         version.strip(),
@@ -180,27 +172,25 @@ def _node() -> Finding:
     )
 
 
-def _cores() -> Finding:
+def _cores() -> DoctorFinding:
     cores = usable_cores()
-    return Finding("cores", True, f"{cores}", required=False)
+    return _found("cores", True, f"{cores}", required=False)
 
 
-def _open_files() -> Finding:
+def _open_files() -> DoctorFinding:
     try:
-        return Finding("open files", True, f"{raise_open_files():,} or more")
+        return _found("open files", True, f"{raise_open_files():,} or more")
     except AttractError as error:
         problem, _, fix = str(error).partition("\n  ")
-        return Finding("open files", False, problem, fix)
+        return _found("open files", False, problem, fix)
 
 
-def _shared_memory() -> Finding:
+def _shared_memory() -> DoctorFinding:
     folder = Path("/dev/shm")
     if not folder.is_dir():
-        return Finding(
-            "shared memory", True, "no /dev/shm: the store is in the run directory", required=False
-        )
+        return _found("shared memory", True, "no /dev/shm: the store is in the run directory", required=False)
     free_mib = shutil.disk_usage(folder).free >> 20
-    return Finding(
+    return _found(
         "shared memory",
         free_mib >= 64,
         f"{free_mib} MiB free in {folder}",
@@ -209,13 +199,13 @@ def _shared_memory() -> Finding:
     )
 
 
-def _runs_folder() -> Finding:
+def _runs_folder() -> DoctorFinding:
     given = {name: text for name, text in os.environ.items() if name == RUNS_DIR}
     folder = ServerSettings.from_environment(given).runs_dir.absolute()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free_gib = shutil.disk_usage(existing).free / 2**30
     writable = os.access(existing, os.W_OK)
-    return Finding(
+    return _found(
         "runs folder",
         writable and free_gib > 0.2,
         f"{folder}, {free_gib:.1f} GiB free" + ("" if writable else ", not writable"),

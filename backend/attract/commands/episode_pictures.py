@@ -13,7 +13,7 @@ from attract.commands.exported_episode import PAGE
 from attract.commands.probe import probe_tab
 from attract.games.page_files import PageFiles
 from attract.playtest.findings import Build
-from attract.playtest.report import Finding
+from attract.playtest.report import BuildFinding
 from attract.playtest.report_page import LEAD_SECONDS, MAX_SHOWN, EpisodePictures, moment_of
 from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import RecordedEpisode
@@ -50,7 +50,7 @@ IS_THERE: Final = """\
 
 
 async def picture_episodes(
-    files: PageFiles, build: Build, findings: Sequence[Finding], server: ServerSettings
+    files: PageFiles, build: Build, findings: Sequence[BuildFinding], server: ServerSettings
 ) -> dict[int, EpisodePictures]:
     """Play the episodes in a browser and take pictures around the moment of each finding.
 
@@ -88,7 +88,7 @@ async def picture_episodes(
     return taken
 
 
-async def _taken(tab: Page, folder: str, build: Build, finding: Finding) -> EpisodePictures | None:
+async def _taken(tab: Page, folder: str, build: Build, finding: BuildFinding) -> EpisodePictures | None:
     """Pictures of one episode; None: it cannot be played.
 
     Args:

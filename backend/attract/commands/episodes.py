@@ -11,8 +11,7 @@ from attract.games.kept_game import page_folder, project_of, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_choice import EpisodeLimits
-from attract.runs.episode_files import SUFFIX, read_episode
-from attract.runs.episodes import EpisodeStore
+from attract.runs.episodes import SUFFIX, EpisodeStore, read_episode
 from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
 from attract.settings.run import ServerSettings
 

@@ -24,8 +24,8 @@ from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import GAME, RunDirectory, find_run
-from attract.runs.episode_files import SUFFIX, written
-from attract.runs.lock import is_locked
+from attract.runs.disk import is_locked
+from attract.runs.episodes import SUFFIX, written
 from attract.schema.answers import EvaluateAnswer
 from attract.schema.api import EvaluationView, RandomPlay
 from attract.schema.recorded_episode import RecordedEpisode

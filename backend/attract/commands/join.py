@@ -158,12 +158,10 @@ class _Guest:
             self._host = await HostProcess.start(url, self._hear)
 
     async def leave(self) -> None:
-        """End the host process."""
         if self._host is not None:
             await self._host.stop()
 
     def report_end(self) -> int:
-        """Say why it ended; the exit code."""
         if self._failure is not None:
             self._say([f"error: {self._failure}"])
             return self._failure.exit_code

@@ -36,7 +36,6 @@ def is_wanted(words: Sequence[str]) -> bool:
 
 
 def print_answer(answer: BaseModel) -> None:
-    """Print the answer as one line."""
     print(json_text(answer), flush=True)
 
 

@@ -268,7 +268,6 @@ class _WithAdapter:
         self._code = code
 
     def find(self, path: str) -> Path | FetchedFile | None:
-        """See `PageFiles`."""
         if path == ADAPTER:
             return FetchedFile(self._code, "text/javascript")
         return self._files.find(path)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from attract.errors import ConfigurationError, nearest_name
-from attract.schema.page_inputs import PAD_BUTTONS, PAD_STICKS, POINTER_INPUTS
+from attract.schema.devices import PAD_BUTTONS, PAD_STICKS, POINTER_INPUTS
 
 PRESS_FRAMES: Final = 4
 """How long a press or a click lasts: games that look at keys once in some frames see it."""

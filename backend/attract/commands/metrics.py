@@ -97,7 +97,6 @@ def run_metrics(
 
 
 def metrics_lines(answer: RunMetrics) -> list[str]:
-    """The printed lines."""
     steps = "no update yet" if answer.agent_steps is None else f"{answer.agent_steps:,} agent steps"
     lines = [f"{answer.run_id}: {steps}"]
     for name, metric in answer.metrics.items():

@@ -37,7 +37,6 @@ class Narrator:
     _waited: float | None = None
 
     def heard(self, body: WireModel) -> None:
-        """An event of the run."""
         match body:
             case LessonView():
                 self.display.say(lesson_text(body))

@@ -360,7 +360,6 @@ def said_of(error: PlaywrightError) -> str:
 
 
 def found_lines(found: PageProbe) -> list[str]:
-    """The printed lines of what was found."""
     starter, seen = found.starter, found.seen
     begun = {
         "none": "by itself" if found.restart is None or found.restarts_by_menu else f"by {found.restart}",

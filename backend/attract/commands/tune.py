@@ -33,8 +33,7 @@ from attract.settings.file import settings_text
 from attract.settings.given import LayeredSettings
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
-from attract.tuning.process_runner import ProcessRunner
-from attract.tuning.runner import TrialRunner
+from attract.tuning.process_runner import ProcessRunner, TrialRunner
 from attract.tuning.space import read_search
 
 TRIAL_STEPS: Final = 100_000

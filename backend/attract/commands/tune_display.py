@@ -40,7 +40,6 @@ class StudyDisplay:
         say(self._console, text)
 
     def changed(self, view: StudyView) -> None:
-        """The study as it stands now."""
         if self._live is not None:
             self._live.update(study_table(view))
             return
@@ -64,7 +63,6 @@ class StudyDisplay:
 
 
 def trial_line(trial: StudyTrial) -> str:
-    """One line on a trial that has ended."""
     front = "  on the front" if trial.on_front else ""
     return printable(
         f"trial {trial.number}  {trial.state}  score {number(trial.score)}  {_seconds(trial.seconds)}  "

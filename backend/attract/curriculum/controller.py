@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from attract.curriculum.lessons import LessonChange, Lessons
-from attract.curriculum.parameters import resolve_parameters
+from attract.curriculum.lessons import LessonChange, Lessons, resolve_parameters
 from attract.curriculum.window import EpisodeWindow, check_metric, is_of_window
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
@@ -35,7 +34,6 @@ class Trigger:
         return new
 
     def state(self) -> dict[str, int]:
-        """State for a checkpoint."""
         return {"every": self.every, "passed": self._passed}
 
     def load(self, state: dict[str, Any], count: int) -> None:

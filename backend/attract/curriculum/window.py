@@ -64,7 +64,6 @@ class EpisodeWindow:
 
     @property
     def length_mean(self) -> float | None:
-        """Mean length in steps."""
         return self.mean(LENGTH)
 
     def extend(self, results: Episodes) -> None:
@@ -108,7 +107,6 @@ class EpisodeWindow:
         return sum(values) / len(values) if values else None
 
     def state(self) -> list[dict[str, Any]]:
-        """State for a checkpoint."""
         return [
             {"returns": list(returns), "length": length, "metrics": dict(metrics)}
             for returns, length, metrics in zip(self._returns, self._lengths, self._metrics, strict=True)

@@ -6,7 +6,6 @@ from typing import Final, Literal
 
 from attract.diagnosis import experience_signs as experience
 from attract.diagnosis import learning_signs as learning
-from attract.diagnosis import replay_signs as replay
 from attract.diagnosis.history import History
 from attract.diagnosis.learning_signs import not_above_random_sign
 from attract.diagnosis.sign import Advice, RunFacts, Sign, advice_for
@@ -51,10 +50,10 @@ SYMPTOMS: Final = (
     Symptom("kl-high", learning.kl_high, 10),
     Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
     Symptom("short-sighted", learning.short_sighted, 5, alone=True),
-    Symptom("values-too-high", replay.values_too_high, 20, alone=True),
-    Symptom("explores-long", replay.explores_long, 10, alone=True),
-    Symptom("still-random", replay.still_random, 10, alone=True),
-    Symptom("buffer-small", replay.buffer_small, 10, alone=True),
+    Symptom("values-too-high", learning.values_too_high, 20, alone=True),
+    Symptom("explores-long", learning.explores_long, 10, alone=True),
+    Symptom("still-random", learning.still_random, 10, alone=True),
+    Symptom("buffer-small", learning.buffer_small, 10, alone=True),
     # Many games have a number that never changes, without harm.
     Symptom(
         "value-unexplained",
@@ -181,7 +180,6 @@ class Diagnosis:
         return []
 
     def _is_explained(self, symptom: Symptom) -> bool:
-        """Whether a finding that still holds explains it."""
         causes = (cause.finding_id for cause in SYMPTOMS[: SYMPTOMS.index(symptom)])
         said = {cause for cause in causes if self._watches[cause].said is not None}
         return not said <= symptom.beside

@@ -119,7 +119,6 @@ def term_dominates(history: History, facts: RunFacts) -> Sign | None:
 
 
 def observation_constant(history: History, facts: RunFacts) -> Sign | None:
-    """A number of the observation is constant."""
     num_numbers = len(facts.observation_names)
     if history.constants is None or history.constants[1] >= num_numbers:
         return None

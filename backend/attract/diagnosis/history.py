@@ -83,7 +83,6 @@ class History:
         """Agent steps of each kept row's batch."""
 
     def add(self, update: int, agent_steps: int, values: Mapping[str, float]) -> None:
-        """One committed update and its metrics."""
         self._steps.append(agent_steps - self.agent_steps)
         self.update, self.agent_steps = update, agent_steps
         self.num_updates += 1

@@ -21,7 +21,6 @@ class Advice:
     """The flag of `attract train` that does it; None if the game has to change."""
 
     def filled(self, numbers: Mapping[str, object]) -> "Advice":
-        """A copy with the numbers filled in."""
         setting = None if self.setting is None else self.setting.format_map(numbers)
         return Advice(self.text.format_map({**numbers, "setting": setting}), setting)
 
@@ -120,12 +119,10 @@ class RunFacts:
 
     @property
     def algorithm(self) -> AlgorithmSettings:
-        """Settings of the algorithm."""
         return self.settings.algorithm_settings
 
     @property
     def action(self) -> Literal["discrete", "continuous"]:
-        """Kind of the game's actions."""
         return "continuous" if isinstance(self.game.action, BoxSpace) else "discrete"
 
     @property
@@ -251,7 +248,6 @@ def are_all_at_limit(history: History) -> bool:
 
 
 def percent(share: float) -> str:
-    """A share as text."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 1 or value == 0 else "under 1 %"
 
@@ -262,5 +258,4 @@ def named(policy: str) -> str:
 
 
 def return_text(history: History) -> str:
-    """The present mean return."""
     return "none" if history.now is None else f"{history.now.mean:.4g}"

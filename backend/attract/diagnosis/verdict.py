@@ -174,7 +174,6 @@ def is_above_exactly(trained: tuple[float, ...], random: tuple[float, ...]) -> b
 
 
 def _difference(one: "NDArray[Any]", other: "NDArray[Any]", axis: int) -> "NDArray[Any]":
-    """Difference of the means along an axis."""
     return one.mean(axis=axis) - other.mean(axis=axis)
 
 

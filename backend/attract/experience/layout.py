@@ -153,7 +153,6 @@ class StoreLayout:
         return {stored.name: stored for stored in self.fields}
 
     def array_shape(self, stored: Field) -> tuple[int, ...]:
-        """Shape of the whole array of a field in the store."""
         leading = {"step": (self.horizon,), "row": (), "final": (self.num_finals,)}[stored.kind]
         return (*leading, self.capacity, *stored.shape)
 

@@ -8,9 +8,8 @@ from typing import Final
 
 from attract.errors import DamagedRunError
 from attract.files import MAX_JSON_BYTES, check_inside, first_problem, write_atomically
-from attract.games.kept_game import CODE, CODE_MAP, MAX_CODE_BYTES, serve_kept_game
+from attract.games.kept_game import CODE, CODE_MAP, MAX_CODE_BYTES, PageListing, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
-from attract.games.page_listing import PageListing
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.run import RunSettings

@@ -65,7 +65,6 @@ class Cause:
 
     @property
     def text(self) -> str:
-        """The first line of the alarm."""
         return self.shortest.alarm.text.strip().splitlines()[0]
 
 
@@ -77,7 +76,6 @@ class Causes:
         self.all: dict[str, Cause] = {}
 
     def add(self, sighting: Sighting) -> Cause:
-        """Take in an alarm; its cause."""
         alarm = sighting.alarm
         stack, place = self._find_place(alarm.stack, alarm.method)
         place = place or place_in(alarm.text)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from attract.games.kept_game import PageListing
 from attract.games.library import GameModule
-from attract.games.page_listing import PageListing
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
 from attract.playtest.plan import Confirmed, Played
-from attract.playtest.report import ORACLES, Finding, OracleId, OracleState, PlayerOutcome
+from attract.playtest.report import ORACLES, BuildFinding, OracleId, OracleState, PlayerOutcome
 from attract.run.episode_keeper import build_hashes
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
@@ -35,15 +35,14 @@ class Build:
         return self.module.reference.sha256 if self.listing is None else self.listing.sha256
 
 
-def finding_of(one: Confirmed, build: Build) -> Finding:
-    """As the report has it."""
+def finding_of(one: Confirmed, build: Build) -> BuildFinding:
     description = build.description
     cause, alarm = one.cause, one.alarm
     # What is measured over many episodes happens in no step.
     step = None if one.episode is None else one.episode.num_steps if alarm is None else alarm.step
     episode = None if one.episode is None else filled(one.episode, build)
     place = None if cause is None else cause.place
-    return Finding(
+    return BuildFinding(
         id=one.id,
         oracle=one.id.split(":")[0],  # type: ignore[arg-type]
         text=one.text,
@@ -60,7 +59,6 @@ def finding_of(one: Confirmed, build: Build) -> Finding:
 
 
 def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
-    """The episode with the build that was played."""
     return episode.model_copy(
         update={
             **build_hashes(build.module, build.description, build.listing),
@@ -70,9 +68,8 @@ def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
 
 
 def oracle_states(
-    played: Played, findings: Sequence[Finding], has_baseline: bool, *, has_policy: bool
+    played: Played, findings: Sequence[BuildFinding], has_baseline: bool, *, has_policy: bool
 ) -> list[OracleState]:
-    """How each oracle stands."""
     found = {finding.oracle for finding in findings}
     states: list[OracleState] = []
     for oracle in ORACLES:
@@ -90,7 +87,6 @@ def oracle_states(
 
 
 def players_of(outcomes: Outcomes) -> list[PlayerOutcome]:
-    """What each player did."""
     rows: list[PlayerOutcome] = []
     for player, episodes in outcomes.players.items():
         returns, lengths = (list(outcomes.values(player, name).values()) for name in (RETURN, LENGTH))

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from attract.playtest.report import Finding, Report
-from attract.playtest.report_words import left_out_text, moment_text, replay_command
-from attract.playtest.templates import rendered
+from attract.playtest.report import BuildFinding, Report
+from attract.playtest.templates import left_out_text, moment_text, rendered, replay_command
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain, without_commands
 
@@ -83,7 +82,7 @@ def append_summary(text: str) -> bool:
     return True
 
 
-def _annotation(finding: Finding, folder: str, root: Path) -> str:
+def _annotation(finding: BuildFinding, folder: str, root: Path) -> str:
     properties: dict[str, str] = {}
     if finding.file is not None:
         properties["file"] = _below(finding.file, root)

@@ -4,8 +4,8 @@ import re
 import xml.etree.ElementTree as ElementTree
 from typing import Final
 
-from attract.playtest.report import Finding, Report
-from attract.playtest.report_words import left_out_text, moment_text, place_text, replay_command
+from attract.playtest.report import BuildFinding, Report
+from attract.playtest.templates import left_out_text, moment_text, place_text, replay_command
 from attract.runs.plain_text import plain
 
 SUITE: Final = "attract ci"
@@ -67,7 +67,7 @@ def _add_cases(suite: ElementTree.Element, report: Report, folder: str) -> None:
             _add_failure(suite, report, finding, folder)
 
 
-def _add_failure(suite: ElementTree.Element, report: Report, finding: Finding, folder: str) -> None:
+def _add_failure(suite: ElementTree.Element, report: Report, finding: BuildFinding, folder: str) -> None:
     case = _case(suite, report, finding.id)
     if finding.file is not None:
         case.attrib["file"] = _valid(finding.file)

@@ -24,7 +24,6 @@ class Outcome:
 
     @classmethod
     def of(cls, episode: PlaytestEpisode) -> "Outcome":
-        """The outcome of an episode as a host reports it."""
         numbers = {
             RETURN: episode.episode_return,
             LENGTH: float(episode.num_steps),
@@ -48,7 +47,6 @@ class Outcomes:
 
     @property
     def num_episodes(self) -> int:
-        """Episodes of all players together."""
         return sum(map(len, self.players.values()))
 
     def without(self, left_out: Set[tuple[str, int]]) -> "Outcomes":
@@ -82,7 +80,6 @@ class Outcomes:
         return list(seen)
 
     def each(self) -> Iterator[Outcome]:
-        """All outcomes."""
         for outcomes in self.players.values():
             yield from outcomes.values()
 

@@ -72,7 +72,6 @@ def younger(versions: Sequence[int], best: int) -> list[int]:
 
 
 def hashes(policies: Sequence[PlaytestPolicy]) -> dict[str, str]:
-    """SHA-256 of each model by the policy's name."""
     return {policy.name: hashlib.sha256(policy.model).hexdigest() for policy in policies}
 
 

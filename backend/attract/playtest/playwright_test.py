@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from attract.files import copy_file, write_atomically
 from attract.playtest.judge import NOT_AGAIN
-from attract.playtest.report import Finding, OracleId
+from attract.playtest.report import BuildFinding, OracleId
 from attract.playtest.templates import WEB, rendered
 from attract.runs.plain_text import plain
 
@@ -57,7 +57,7 @@ class TestedPage:
 
 
 def playwright_test(
-    finding: Finding, game: TestedModule | TestedPage, known: Sequence[str] = ()
+    finding: BuildFinding, game: TestedModule | TestedPage, known: Sequence[str] = ()
 ) -> str | None:
     """The text of a `.spec.ts`; None: the oracle's finding shows in no single episode.
 

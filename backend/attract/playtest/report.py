@@ -28,7 +28,7 @@ ORACLES: Final[tuple[OracleId, ...]] = OracleId.__args__  # pyright: ignore[repo
 """All, in the order in which reports list them."""
 
 
-class Finding(FiniteModel):
+class BuildFinding(FiniteModel):
     """One cause, as an oracle found it."""
 
     id: Name
@@ -94,8 +94,8 @@ class Report(FiniteModel):
     verdict: Literal["plays", "findings", "not_played"]
     problem: Text | None = None
     """`not_played`: why, and what to do."""
-    findings: list[Finding] = []
-    known: list[Finding] = []
+    findings: list[BuildFinding] = []
+    known: list[BuildFinding] = []
     """What the baseline shows already."""
     left_out: Count = 0
     """Further causes of errors, seen and not replayed since there were so many: they are no findings."""

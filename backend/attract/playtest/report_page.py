@@ -12,7 +12,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from attract.playtest.difficulty import DifficultyReport, Estimate, ValueDifficulty
-from attract.playtest.report import Finding, Report
+from attract.playtest.report import BuildFinding, Report
 from attract.playtest.templates import WEB, html_text, rendered
 from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import RecordedEpisode
@@ -103,7 +103,7 @@ def report_page(report: Report, game: ShownGame, folder: str = "") -> str:
     )  # fmt: skip
 
 
-def card_id(report: Report, finding: Finding) -> str:
+def card_id(report: Report, finding: BuildFinding) -> str:
     """Name of a finding's card in the page, also for links to it."""
     place = next(index for index, each in enumerate(report.findings) if each is finding)
     name = re.sub(r"[^a-z0-9]+", "-", finding.id.lower()).strip("-")
@@ -114,7 +114,7 @@ def _part(name: str) -> str:
     return (WEB / "report-page" / name).read_text(encoding="utf-8")
 
 
-def _data(report: Report, game: ShownGame, shown: list[Finding]) -> dict[str, Any]:
+def _data(report: Report, game: ShownGame, shown: list[BuildFinding]) -> dict[str, Any]:
     pictures = [_pictured(report, place, each) for place, each in game.pictures.items()]
     if not shown:
         return {"page": "", "script": "", "game": "", "episodes": [], "pictures": pictures}
@@ -133,7 +133,7 @@ def _data(report: Report, game: ShownGame, shown: list[Finding]) -> dict[str, An
     }
 
 
-def moment_of(finding: Finding, episode: RecordedEpisode) -> float:
+def moment_of(finding: BuildFinding, episode: RecordedEpisode) -> float:
     """Second of its episode at which it happens."""
     happens = finding.seconds
     if happens is None:
@@ -141,7 +141,7 @@ def moment_of(finding: Finding, episode: RecordedEpisode) -> float:
     return min(happens, episode.seconds)
 
 
-def _shown(report: Report, finding: Finding) -> dict[str, Any]:
+def _shown(report: Report, finding: BuildFinding) -> dict[str, Any]:
     episode = finding.episode
     if episode is None:
         raise RuntimeError(f"a shown finding has an episode, got {finding.id!r} without one")

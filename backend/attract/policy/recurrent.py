@@ -41,7 +41,6 @@ class RecurrentCore(nn.Module):
 
     @property
     def state_size(self) -> int:
-        """Numbers of the packed state."""
         return self.state_parts * self.size
 
     def cell(self, gates: Tensor, state: Tensor) -> Tensor:
@@ -81,13 +80,11 @@ class LstmCore(RecurrentCore):
     state_parts = 2
 
     def unroll(self, inputs: Tensor, state: Tensor, reset_after: Tensor) -> Tensor:
-        """See `RecurrentCore.unroll`."""
         return unroll_lstm(
             inputs, self.inputs.weight, self.inputs.bias, self.hidden.weight, state, reset_after
         )
 
     def cell(self, gates: Tensor, state: Tensor) -> Tensor:
-        """See `RecurrentCore.cell`."""
         hidden, cell = state.chunk(2, dim=1)
         enter, keep, new, leave = torch.addmm(gates, hidden, self.hidden.weight.t()).chunk(4, dim=1)
         cell = torch.sigmoid(keep) * cell + torch.sigmoid(enter) * torch.tanh(new)
@@ -106,7 +103,6 @@ class GruCore(RecurrentCore):
     state_parts = 1
 
     def cell(self, gates: Tensor, state: Tensor) -> Tensor:
-        """See `RecurrentCore.cell`."""
         reset_in, keep_in, new_in = gates.chunk(3, dim=1)
         reset_hidden, keep_hidden, new_hidden = self.hidden(state).chunk(3, dim=1)
         keep = torch.sigmoid(keep_in + keep_hidden)
@@ -115,6 +111,5 @@ class GruCore(RecurrentCore):
 
 
 def create_core(name: RecurrentName, num_inputs: int, size: int, generator: torch.Generator) -> RecurrentCore:
-    """The core of that name."""
     kind = LstmCore if name == "lstm" else GruCore
     return kind(num_inputs, size, generator)

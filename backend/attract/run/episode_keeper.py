@@ -12,8 +12,8 @@ from pathlib import Path
 
 from attract.errors import AttractError
 from attract.games.kept_builds import keep_page
+from attract.games.kept_game import PageListing, list_page
 from attract.games.library import GameModule
-from attract.games.page_listing import PageListing, list_page
 from attract.run.background import WorkInOrder
 from attract.run.effects import KeepEpisodes
 from attract.run.notifications import Notifications

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from attract.curriculum.parameters import resolve_parameters
+from attract.curriculum.lessons import resolve_parameters
 from attract.diagnosis.verdict import MIN_EPISODES
 from attract.games.library import GameLibrary, GameModule
 from attract.schema.api import RandomPlay, RunView

@@ -20,8 +20,8 @@ from attract.errors import (
 from attract.files import parse_model, parse_object
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import MODEL, RunDirectory, list_run_ids
+from attract.runs.disk import is_locked
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
-from attract.runs.lock import is_locked
 from attract.runs.log_entries import read_entries
 from attract.runs.metrics import Event, MetricsStore
 from attract.runs.plain_text import plain
@@ -184,7 +184,6 @@ class RunArchive:
 
     @_of_run
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
-        """The run's policies."""
         # Not as `read_settings`: the run may be of a time that had other settings.
         collection = self.directory(run_id).read_config()["settings"].get("collection") or {}
         seats = collection.get("seats", ()) if isinstance(collection, dict) else None

@@ -151,7 +151,6 @@ class TrackioSink:
         self._run.log(dict(values), step=agent_steps)
 
     def close(self) -> None:
-        """Finish the run."""
         self._run.finish()
 
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from attract.errors import ConfigurationError, FileError, QueryError, RunActiveError, UnknownRunError
 from attract.runs.archive import RunArchive, TrashArchive
+from attract.runs.disk import is_locked
 from attract.runs.index import ANSWER_SECONDS, Indexed, RunIndex, labels_path, read_labels, write_labels
 from attract.runs.indexed_run import DEFAULTS, IndexedRun, changed_settings, setting_value
-from attract.runs.lock import is_locked
 from attract.runs.query import Query, parse_query, sort_key
 from attract.runs.trash import TRASH, delete_run, erase, restore
 from attract.schema.api import RunView

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from attract.errors import ConfigurationError, DemonstrationError
 from attract.files import write_atomically
-from attract.runs.episode_files import MAX_FILE_BYTES, read_episode, written
+from attract.runs.episodes import MAX_FILE_BYTES, read_episode, written
 from attract.schema.api import DemonstrationEntry
 from attract.schema.episode_actions import check_recorded
 from attract.schema.recorded_episode import RecordedEpisode

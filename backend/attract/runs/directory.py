@@ -22,7 +22,7 @@ from attract.files import (
 )
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
-from attract.runs.lock import LOCK, is_locked, lock_folder
+from attract.runs.disk import LOCK, is_locked, lock_folder
 from attract.runs.run_ids import RUN_ID, check_run_id
 from attract.runs.trash import move_to_trash
 from attract.runs.versions import find_version, thinned

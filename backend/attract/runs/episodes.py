@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import re
 import secrets
@@ -14,13 +15,52 @@ from typing import Final, Literal, get_args
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, EpisodeWriteError, FileError, UnknownRunError
-from attract.files import check_inside, read_optional_file, write_atomically
+from attract.files import (
+    check_inside,
+    first_problem,
+    parse_object,
+    read_file,
+    read_optional_file,
+    write_atomically,
+)
 from attract.runs.episode_choice import MAX_FAILURES, MAX_STARRED, EpisodeLimits, is_protected, surplus
-from attract.runs.episode_files import MAX_FILE_BYTES, read_episode, written
 from attract.runs.plain_text import plain
 from attract.schema.base import WireModel
-from attract.schema.episode_actions import deflated
+from attract.schema.episode_actions import check_recorded, deflated
 from attract.schema.recorded_episode import EpisodeEntry, EpisodeRole, EpisodeSource, RecordedEpisode
+
+MAX_FILE_BYTES: Final = 4 << 20
+"""The longest actions have half of that, as base64 that is not deflated."""
+SUFFIX: Final = ".episode.json"
+
+
+def read_episode(path: Path, folder: Path | None = None) -> RecordedEpisode:
+    """The episode of a file, which may be a stranger's.
+
+    Args:
+        path: the file.
+        folder: that it was found in, which no link may lead out of; None: it was named itself.
+
+    Raises: FileError: it cannot be read, or is no recorded episode.
+    """
+    data = read_file(path, MAX_FILE_BYTES, folder)
+    document = parse_object(data, path)
+    try:
+        episode = RecordedEpisode.model_validate(document)
+        check_recorded(episode)
+    except ValidationError as error:
+        raise FileError(path, f"is no recorded episode: {first_problem(error)}") from None
+    except ConfigurationError as error:
+        raise FileError(path, f"is no recorded episode: {error.setting}: {error.problem}") from None
+    return episode
+
+
+def written(episode: RecordedEpisode) -> bytes:
+    """The content of its file: what has a default and is not set is left out."""
+    document = deflated(episode).model_dump(mode="json", exclude_defaults=True)
+    whole = {"format": episode.format, "version": episode.version, **document}
+    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
+
 
 FOLDER: Final = "episodes"
 INDEX: Final = "index.json"

@@ -23,8 +23,8 @@ from attract import __version__
 from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.files import parse_json, parse_model, read_optional_file, write_atomically
 from attract.runs.archive import UNFINISHED, RunArchive, damage_named, state_now
-from attract.runs.database import open_database
 from attract.runs.directory import DATABASE, RunDirectory
+from attract.runs.disk import open_database
 from attract.runs.indexed_run import DEFAULTS, IndexedRun, indexed_run
 from attract.schema.api import RunSummary, RunView
 from attract.schema.run_list import RunLabels

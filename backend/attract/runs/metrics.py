@@ -14,7 +14,7 @@ from typing import Any
 
 from attract.errors import FileError
 from attract.files import can_write, parse_json
-from attract.runs.database import READ_SECONDS, limit_time, open_database
+from attract.runs.disk import READ_SECONDS, limit_time, open_database
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
 from attract.schema.metrics import ClockStart, MetricSeries, MetricsView
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from attract.errors import FileError
 from attract.files import read_file
-from attract.runs.episode_files import MAX_FILE_BYTES, read_episode
+from attract.runs.episodes import MAX_FILE_BYTES, read_episode
 from attract.schema.recorded_episode import PlaytestFinding, PlaytestReport
 
 log = logging.getLogger(__name__)

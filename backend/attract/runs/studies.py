@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, FileError
 from attract.files import read_file, write_atomically
-from attract.runs.lock import LOCK, is_locked
+from attract.runs.disk import LOCK, is_locked
 from attract.runs.run_ids import RUN_ID
 from attract.schema.studies import StudySummary, StudyView
 

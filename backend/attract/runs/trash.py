@@ -10,7 +10,7 @@ from typing import Final
 
 from attract.errors import ConfigurationError
 from attract.runs.config_file import CONFIG
-from attract.runs.lock import lock_folder
+from attract.runs.disk import lock_folder
 
 TRASH: Final = ".trash"
 TRASH_ID: Final = re.compile(r"(?P<run_id>[A-Za-z0-9][A-Za-z0-9._-]{0,119})-\d{8}-\d{6}-[0-9a-f]{4}")

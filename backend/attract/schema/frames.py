@@ -156,7 +156,6 @@ def _decode(
     adapter: TypeAdapter[Message],
     check: Callable[[dict[Any, Any]], None] | None = None,
 ) -> Message:
-    """See `decode_from_browser`."""
     try:
         plain = ormsgpack.unpackb(data)
     except ormsgpack.MsgpackDecodeError as error:

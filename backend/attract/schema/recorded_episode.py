@@ -123,7 +123,6 @@ class RecordedEpisode(FiniteModel):
 
     @property
     def mean_return(self) -> float:
-        """Mean over the agents."""
         return math.fsum(self.returns) / len(self.returns)
 
 

@@ -37,7 +37,6 @@ class BoxSpace(FiniteModel):
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         product = 1
         for extent in self.shape:
             product *= extent
@@ -60,7 +59,6 @@ class BoxSpace(FiniteModel):
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Shape of an observation."""
         return tuple(self.shape)
 
     @model_validator(mode="after")
@@ -95,7 +93,6 @@ class ChoiceSpace(FiniteModel):
 
     @property
     def action_shape(self) -> tuple[int, ...]:
-        """Shape of an action."""
         return self.stored_shape
 
 
@@ -136,7 +133,6 @@ class MultiDiscreteSpace(ChoiceSpace):
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Shape of an observation or action."""
         return (len(self.nvec),)
 
 
@@ -155,7 +151,6 @@ class MultiBinarySpace(ChoiceSpace):
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Shape of an observation or action."""
         return (self.n,)
 
 

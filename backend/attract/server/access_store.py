@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from attract.errors import AccessError, ConfigurationError
-from attract.runs.database import open_database
+from attract.runs.disk import open_database
 from attract.schema.base import LinkTier
 
 SessionRole = Literal["admin", "viewer"]

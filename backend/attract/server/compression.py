@@ -28,7 +28,6 @@ class CompressionMiddleware(GZipMiddleware):
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Whether a client accepts gzip."""
     offers = [part.replace(" ", "").lower() for part in headers.get("accept-encoding", "").split(",")]
     # RFC 9110, section 12.4.2: a weight of 0, with up to three zeros behind the point, refuses.
     return any(

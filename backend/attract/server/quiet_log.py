@@ -54,7 +54,6 @@ class QuietFilter(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is to be seen."""
         if record.levelno >= logging.ERROR:
             return not _is_cut_off(record)
         if not self._bucket.take(1, self._clock()):

@@ -205,7 +205,6 @@ class SocketHub:
             connection.send(frame, policy=(policy_id, policy_version))
 
     def close(self, connection_id: int, code: int, reason: str) -> None:
-        """Close after what is queued for it."""
         connection = self._connections.get(connection_id)
         if connection is not None:
             connection.close(code, reason)

@@ -66,7 +66,6 @@ class Webhook:
         """Findings of the run that were told."""
 
     def observe(self, kind: Kind, body: WireModel) -> None:
-        """One event of the active run."""
         if isinstance(body, Finding):
             run = self._followed()
             if run is not None and body.kind == "learning" and not body.withdrawn:

@@ -60,7 +60,6 @@ class DqnSettings(OffPolicySettings):
 
     @property
     def search_space(self) -> dict[str, Any]:
-        """See `AlgorithmSettings`."""
         return {
             **super().search_space,
             "exploration_fraction": around(self.exploration_fraction, 0.1, 0.2, 0.4),

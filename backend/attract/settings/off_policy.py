@@ -79,13 +79,11 @@ class OffPolicySettings(Settings):
 
     @property
     def scheduled_rates(self) -> list[str]:
-        """See `AlgorithmSettings`."""
         falls = self.learning_rate_schedule != "constant"
         return ["learning_rate"] if falls else []
 
     @property
     def search_space(self) -> dict[str, Any]:
-        """See `AlgorithmSettings`."""
         rate, size = self.learning_rate, self.batch_size
         return {
             "learning_rate": {"low": rate / 5, "high": max(rate, min(rate * 4, 0.02)), "log": True},
@@ -106,11 +104,9 @@ class OffPolicySettings(Settings):
         """See `AlgorithmSettings`: no setting excludes another."""
 
     def resolve(self, run: RunContext) -> dict[str, Any]:
-        """See `AlgorithmSettings`."""
         return {"schedule_steps": run.schedule_steps}
 
     def resolve_for_game(self, run: RunContext, game: GameContext) -> tuple[dict[str, Any], dict[str, str]]:
-        """See `AlgorithmSettings`."""
         return {}, {}
 
     def check_policy(self, *, is_recurrent: bool) -> None:
@@ -120,7 +116,6 @@ class OffPolicySettings(Settings):
         """See `AlgorithmSettings`: any batch goes into the buffer."""
 
     def update_text(self, run: RunContext, segments: int) -> str:
-        """See `AlgorithmSettings`."""
         steps = self.replay_ratio * segments * self.horizon
         return (
             f"{self.batch_size} steps each, drawn from a buffer of up to {self.buffer_size:,} steps; "

@@ -217,7 +217,6 @@ class PpoSettings(Settings):
 
     @property
     def scheduled_rates(self) -> list[str]:
-        """See `AlgorithmSettings`."""
         return [
             name
             for name in RATES
@@ -228,7 +227,6 @@ class PpoSettings(Settings):
 
     @property
     def search_space(self) -> dict[str, Any]:
-        """See `AlgorithmSettings`."""
         rate, entropy = self.learning_rate, self.entropy_coef
         space: dict[str, Any] = {
             "learning_rate": {"low": rate / 4, "high": max(rate, min(rate * 4, 0.02)), "log": True},
@@ -306,7 +304,6 @@ class PpoSettings(Settings):
         return found, undecided
 
     def check_policy(self, *, is_recurrent: bool) -> None:
-        """See `AlgorithmSettings`."""
         if is_recurrent and self.minibatch_unit == "step":
             raise ValueError(
                 "a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
@@ -317,7 +314,6 @@ class PpoSettings(Settings):
             )
 
     def check_batch(self, run: RunContext, segments: int, policy: str) -> None:
-        """See `AlgorithmSettings`."""
         unit = self.unit_for(is_recurrent=run.is_recurrent)
         units = segments if unit == "segment" else segments * self.horizon
         if self.num_minibatches is not None and self.num_minibatches > units:
@@ -336,7 +332,6 @@ class PpoSettings(Settings):
             )
 
     def update_text(self, run: RunContext, segments: int) -> str:
-        """See `AlgorithmSettings`."""
         parts, steps = self._cut(run, segments)
         unit = self.unit_for(is_recurrent=run.is_recurrent)
         drawn = f"segments drawn by priority (alpha {self.prio_alpha:g})" if self.prio_alpha else f"by {unit}"
@@ -346,7 +341,6 @@ class PpoSettings(Settings):
         )
 
     def lag_text(self, run: RunContext) -> str | None:
-        """See `AlgorithmSettings`."""
         return "V-trace" if self.resolve(run)["lag_correction"] == "vtrace" else None
 
     def _cut(self, run: RunContext, segments: int) -> tuple[int, int]:

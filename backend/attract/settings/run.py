@@ -103,7 +103,6 @@ class RecordingSettings(Settings):
 
     @property
     def keeps(self) -> bool:
-        """Whether anything is kept."""
         return self.max_bytes > 0 and self.max_episodes > 0
 
 
@@ -172,7 +171,6 @@ class RunSettings(Settings):
 
     @property
     def algorithm_settings(self) -> AlgorithmSettings:
-        """The settings of the algorithm that is chosen."""
         return cast("AlgorithmSettings", getattr(self, self.algorithm))
 
     @property

@@ -55,5 +55,4 @@ class SacSettings(OffPolicySettings):
 
     @property
     def search_space(self) -> dict[str, Any]:
-        """See `AlgorithmSettings`."""
         return {**super().search_space, "target_entropy": around(self.target_entropy, -1.5, -1.0, -0.5, 0.0)}

@@ -1,4 +1,4 @@
-"""Trials as `attract train` processes on this machine."""
+"""Trials, and what runs them: `attract train` processes on this machine, or something else."""
 
 import asyncio
 import contextlib
@@ -10,18 +10,76 @@ import signal
 import sys
 from asyncio.subprocess import Process
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from attract.errors import FileError, TrialError
 from attract.processes.exit_codes import DONE, GOAL_MISSED, INTERRUPTED, USAGE
 from attract.runs.directory import RunDirectory
 from attract.runs.index import write_labels
+from attract.schema.game import GameDescription
 from attract.schema.run_list import RunLabels
 from attract.settings.file import settings_text
 from attract.settings.run import SERVER_VARIABLES
 from attract.settings.variables import SETTING_VARIABLES
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+
+
+@dataclass(frozen=True)
+class TrialOrder:
+    """One training run, as plain data: it may be sent to another machine."""
+
+    run_id: str
+    game: str
+    settings: Mapping[str, Any]
+    """Every setting of the run, nested."""
+    evaluated: bool = False
+    """Score by an evaluation of the trained policy, instead of by its training."""
+    checked: bool = False
+    """Look for faults of the game first, as a training does."""
+    project_dir: str | None = None
+    """Folder from which the user's own module may import; None: the game is bundled."""
+
+
+@dataclass(frozen=True)
+class TrialProgress:
+    """Progress of a trial after an update."""
+
+    agent_steps: int
+    seconds: float
+    score: float | None
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """Result of a trial."""
+
+    score: float | None
+    """Mean return, no more than the goal; None: no episode ended."""
+    seconds: float
+    """From the first lease on."""
+    agent_steps: int
+    ended_early: bool = False
+    description: GameDescription | None = None
+    """Description of the game, where the runner knows it."""
+
+
+class TrialRunner(Protocol):
+    """Runs trials, several at once; `attract tune` has the one that starts processes on this machine."""
+
+    async def run(self, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]) -> TrialResult:
+        """Train until the end that the settings name.
+
+        Args:
+            order: what to train; its run id is new.
+            goes_on: called after each update, on the caller's event loop; False ends the trial.
+
+        Raises:
+            TrialError: when the run fails or is refused.
+            asyncio.CancelledError: once the trial was asked to end and has ended.
+        """
+        ...
+
 
 NOT_KEPT: Final = ("best", "latest", "checkpoints")
 """Parts of a trial's run that are most of its bytes; its exported policy can be watched without them."""
@@ -55,8 +113,7 @@ class ProcessRunner:
         self._runs_dir = folder / "runs"
         self._logs = folder / "logs"
 
-    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
-        """See `TrialRunner`."""
+    async def run(self, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]) -> TrialResult:
         self._logs.mkdir(parents=True, exist_ok=True)
         config = self._logs / f"{order.run_id}.yaml"
         config.write_text(settings_text(order.settings), encoding="utf-8")
@@ -86,12 +143,12 @@ class ProcessRunner:
         shutil.rmtree(run, ignore_errors=True)
 
     async def _train(
-        self, order: TrialOrder, config: Path, goal: float | None, goes_on: Callable[[Progress], bool]
+        self, order: TrialOrder, config: Path, goal: float | None, goes_on: Callable[[TrialProgress], bool]
     ) -> TrialResult:
         words = ["train", order.game, "--run-id", order.run_id, "--config", str(config), "--port", "0"]
         words += ["--json-lines"] + ([] if order.checked else ["--no-check"])
         words += [] if order.project_dir is None else ["--project-dir", order.project_dir]
-        last: Progress | None = None
+        last: TrialProgress | None = None
         final: dict[str, Any] | None = None
         ended_early = False
         async with self._process(order, *words) as process:
@@ -104,7 +161,7 @@ class ProcessRunner:
                 if "state" in said:
                     final = said
                     continue
-                last = Progress(
+                last = TrialProgress(
                     said["agent_steps"], said["wall_seconds"], _capped(said["episode_return_mean"], goal)
                 )
                 if not ended_early and not goes_on(last):

@@ -79,7 +79,6 @@ class Search:
         return self._study.user_attrs.get(name)
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a fact of the study."""
         self._study.set_user_attr(name, value)
 
     def add_default(self, space: Space, trial: SearchTrial) -> None:

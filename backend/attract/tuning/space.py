@@ -57,7 +57,6 @@ class Choice:
 
     @property
     def samples(self) -> tuple[Any, ...]:
-        """All of them."""
         return self.values
 
 

@@ -13,7 +13,7 @@ from attract.errors import ConfigurationError, TrialError
 from attract.schema.studies import StudyConfirmation, StudyState, StudyView
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings
-from attract.tuning.runner import Progress, TrialOrder, TrialResult, TrialRunner
+from attract.tuning.process_runner import TrialOrder, TrialProgress, TrialResult, TrialRunner
 from attract.tuning.search import Search, SearchTrial
 from attract.tuning.space import (
     SPACE_DATA,
@@ -120,7 +120,6 @@ class Tuner:
 
     @property
     def total_steps(self) -> int:
-        """Steps of a trial."""
         if self._base.total_steps is None:
             raise RuntimeError("expected an order whose settings have total_steps")
         return self._base.total_steps
@@ -172,7 +171,7 @@ class Tuner:
         )
         rungs = Rungs(self.total_steps)
 
-        def goes_on(progress: Progress) -> bool:
+        def goes_on(progress: TrialProgress) -> bool:
             if rungs.reached(progress.agent_steps, progress.score):
                 self._progressed(trial, progress)
             return True
@@ -203,7 +202,7 @@ class Tuner:
         trial = self._search.ask(self._space)
         rungs = Rungs(self.total_steps)
 
-        def goes_on(progress: Progress) -> bool:
+        def goes_on(progress: TrialProgress) -> bool:
             new = rungs.reached(progress.agent_steps, progress.score)
             if new:
                 self._progressed(trial, progress)
@@ -235,7 +234,7 @@ class Tuner:
     # --- one run ---
 
     async def _run(
-        self, trial: SearchTrial, order: TrialOrder, goes_on: Callable[[Progress], bool]
+        self, trial: SearchTrial, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]
     ) -> TrialResult:
         """Run it, and write the result into `trial`."""
         began = self._clock()
@@ -267,7 +266,7 @@ class Tuner:
         layers = (self._order.beneath, self._order.given, nested(values), more)
         return RunSettings.from_mapping(layer_settings(*layers)).model_dump(mode="json")
 
-    def _progressed(self, trial: SearchTrial, progress: Progress) -> None:
+    def _progressed(self, trial: SearchTrial, progress: TrialProgress) -> None:
         trial.score, trial.seconds, trial.agent_steps = progress.score, progress.seconds, progress.agent_steps
         self._publish()
 
@@ -364,7 +363,6 @@ class Tuner:
         return view
 
     def view(self) -> StudyView:
-        """The study as it stands."""
         front = self._search.front()
         known = {trial.number: trial for trial in self._search.trials()} | self._running
         confirmations, winner = self._judged()

@@ -81,7 +81,6 @@ class VectorCore:
         return np.concatenate([group.slot_id for group in self._groups])
 
     def slots_of(self, group: int) -> slice:
-        """The rows of a group."""
         return self._groups[group].slots
 
     @property

@@ -13,7 +13,7 @@ import pytest
 from attract.cluster.trials import MAX_LOSSES, ClusterRunner, TrialKeeper, TrialReport, parallel_on
 from attract.errors import ClusterError, TrialError
 from attract.settings.run import RunSettings
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+from attract.tuning.process_runner import TrialOrder, TrialProgress, TrialResult
 from waiting import WAIT_SECONDS
 
 
@@ -58,9 +58,9 @@ class Nodes:
 @pytest.mark.long
 async def test_a_trial_is_pruned_after_an_update_and_its_log_comes_home(tmp_path: Path):
     nodes = Nodes(tmp_path)
-    seen: list[Progress] = []
+    seen: list[TrialProgress] = []
 
-    def goes_on(progress: Progress) -> bool:
+    def goes_on(progress: TrialProgress) -> bool:
         seen.append(progress)
         return len(seen) < 3
 
@@ -116,7 +116,7 @@ async def test_a_trial_that_ray_has_lost_too_often_fails_and_is_not_refused(tmp_
 
 async def test_a_trial_that_began_anew_is_told_again_that_it_is_to_end(tmp_path: Path):
     told: list[str] = []
-    news = [Progress(1, 1.0, None), Progress(2, 2.0, None)]
+    news = [TrialProgress(1, 1.0, None), TrialProgress(2, 2.0, None)]
 
     class Forgetful(Here):
         async def call(self, method: str, *arguments: Any) -> Any:
@@ -134,7 +134,7 @@ async def test_a_trial_that_began_anew_is_told_again_that_it_is_to_end(tmp_path:
             return Forgetful(self.folder)
 
     ended = asyncio.Event()
-    asked: list[Progress] = []
+    asked: list[TrialProgress] = []
     runner = ClusterRunner(tmp_path, Restarting(tmp_path))
     assert (await runner.run(order_of("cartpole"), lambda step: bool(asked.append(step)))).ended_early
     assert told.count("end") == 2 and len(asked) == 1

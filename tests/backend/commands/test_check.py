@@ -6,7 +6,7 @@ import pytest
 from attract.commands import check
 from attract.commands.check import CheckOptions, Saved, check_answer, check_lines, judged_play, save_checked
 from attract.errors import ConfigurationError
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game_messages import CheckedPlay
 from attract.settings.run import ServerSettings

@@ -30,8 +30,8 @@ from attract.playtest.findings import Build
 from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Played
 from attract.playtest.playwright_test import TestedModule, TestedPage
-from attract.playtest.report import Finding, Report
-from attract.runs.episode_files import read_episode
+from attract.playtest.report import BuildFinding, Report
+from attract.runs.episodes import read_episode
 from attract.schema.base import Seed
 from fake_worker import counting_game
 from recorded_episodes import failed, found, recorded, report
@@ -40,8 +40,8 @@ from socket_fleet import DESCRIPTION
 BASELINE = Baseline(game="Snake-v1", build="a" * 64, seed=Seed(low=0, high=0), max_steps=3000)
 
 
-def finding(name: str, text: str) -> Finding:
-    return Finding(id=name, oracle=name, text=text)  # type: ignore[arg-type]
+def finding(name: str, text: str) -> BuildFinding:
+    return BuildFinding(id=name, oracle=name, text=text)  # type: ignore[arg-type]
 
 
 def test_what_the_baseline_has_is_known_by_its_text_without_numbers() -> None:

@@ -12,9 +12,9 @@ from attract.commands.episodes import Chosen, Recorded, find_build, find_recorde
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.playtest.findings import Build
-from attract.playtest.report import Finding
+from attract.playtest.report import BuildFinding
 from attract.playtest.report_page import ShownGame, report_page
-from attract.runs.episode_files import written
+from attract.runs.episodes import written
 from attract.schema.recorded_episode import EpisodeDifference, EpisodeReplay, RecordedEpisode
 from attract.settings.run import ServerSettings
 from dashboard_page import check_accessible, open_page
@@ -167,7 +167,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def happens(step: int, returns: float | list[float] = 1.0) -> Finding:
+def happens(step: int, returns: float | list[float] = 1.0) -> BuildFinding:
     """An error in an episode of 100 steps."""
     episode = recorded(returns, steps=100, seconds_per_step=STEP_SECONDS, game_id="Dusk-v1")
     return found(episode, step=step, seconds=None)

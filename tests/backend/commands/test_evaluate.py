@@ -22,7 +22,7 @@ from attract.commands.evaluating import (
 )
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.settings.run import ServerSettings
 from known_runs import read_only_folder
 from recorded_episodes import recorded

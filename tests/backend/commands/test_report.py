@@ -10,6 +10,7 @@ import pytest
 from attract.commands import doctor
 from attract.commands.report import pack_report, report_lines
 from attract.errors import ConfigurationError
+from attract.schema.answers import DoctorFinding
 from gateway_world import gateway
 from waiting import WAIT_SECONDS
 
@@ -118,7 +119,7 @@ def test_a_run_in_the_trash_and_the_newest_one_can_be_reported(trained: Path, tm
     assert not (tmp_path / "c.zip").exists()
 
 
-def _named(name: str) -> doctor.Finding:
+def _named(name: str) -> DoctorFinding:
     return next(finding for finding in doctor.examine() if finding.name == name)
 
 

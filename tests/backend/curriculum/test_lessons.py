@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from attract.curriculum.lessons import Lessons
-from attract.curriculum.parameters import resolve_parameters
+from attract.curriculum.lessons import Lessons, resolve_parameters
 from attract.curriculum.window import EpisodeWindow, check_metric, is_of_window
 from attract.errors import ConfigurationError
 from attract.schema.episodes import Episode, Episodes

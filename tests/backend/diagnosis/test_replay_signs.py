@@ -2,7 +2,7 @@
 
 import pytest
 
-from attract.diagnosis import replay_signs as signs
+from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.history import History
 from known_runs import run_facts
 

@@ -8,8 +8,8 @@ import pytest
 from attract.errors import DamagedRunError, FileError
 from attract.games import kept_builds
 from attract.games.kept_builds import FOLDER, keep_build, keep_page, kept_page, serve_kept_build, write_start
+from attract.games.kept_game import list_page
 from attract.games.library import GameLibrary, GameModule
-from attract.games.page_listing import list_page
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
 

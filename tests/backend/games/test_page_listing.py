@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attract.games import page_listing
-from attract.games.page_listing import list_page
+from attract.games import kept_game
+from attract.games.kept_game import list_page
 
 
 @pytest.fixture
@@ -68,8 +68,8 @@ def test_a_page_that_is_not_there_or_is_too_large_has_no_list(site: Path, monkey
     page = site / "dist" / "index.html"
     assert list_page(site / "dist" / "gone.html", site) is None
     assert list_page(site / "gone" / "index.html", site) is None
-    monkeypatch.setattr(page_listing, "MAX_FILES", 1)
+    monkeypatch.setattr(kept_game, "MAX_FILES", 1)
     assert list_page(page, site) is None
-    monkeypatch.setattr(page_listing, "MAX_FILES", 100)
-    monkeypatch.setattr(page_listing, "MAX_BYTES", 10)
+    monkeypatch.setattr(kept_game, "MAX_FILES", 100)
+    monkeypatch.setattr(kept_game, "MAX_BYTES", 10)
     assert list_page(page, site) is None

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import wilcoxon
 
 from attract.errors import FileError
+from attract.games.kept_game import PageListing
 from attract.games.library import GameModule
-from attract.games.page_listing import PageListing
 from attract.games.places import Place
 from attract.playtest.baseline import MAX_BYTES, read_baseline, write_baseline
 from attract.playtest.causes import Cause, Causes, Sighting, place_in, plain_text

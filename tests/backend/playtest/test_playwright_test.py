@@ -20,8 +20,8 @@ from attract.playtest.playwright_test import (
     playwright_test,
     write_player,
 )
-from attract.playtest.report import Finding, OracleId
-from attract.runs.episode_files import written
+from attract.playtest.report import BuildFinding, OracleId
+from attract.runs.episodes import written
 from attract.schema.base import Seed
 from attract.schema.episode_actions import pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, EpisodeSeat, RecordedEpisode
@@ -150,7 +150,7 @@ def lay(folder: Path, case: Case, *, is_faulty: bool) -> None:
         adapter = (site / "game.page.js").read_bytes()
         seconds = 0.2 if case.folder == "moles" else 4 / 60
         played = episode(f"{case.folder.capitalize()}-v1", case.actions, seconds, case.returns)
-    finding = Finding(
+    finding = BuildFinding(
         id=case.oracle,
         oracle=case.oracle,
         text=case.text,
@@ -244,9 +244,9 @@ def test_it_is_red_on_the_fault_and_green_on_the_clean_build(
 
 def test_a_finding_of_many_episodes_has_no_test() -> None:
     game = TestedModule("../game.ts")
-    slow = Finding(id="slow", oracle="slow", text="a tick takes 30 ms")
+    slow = BuildFinding(id="slow", oracle="slow", text="a tick takes 30 ms")
     assert playwright_test(slow, game) is None
-    nowhere = Finding(id="error", oracle="error", text="it failed")
+    nowhere = BuildFinding(id="error", oracle="error", text="it failed")
     assert playwright_test(nowhere, game) is None
     played = episode("Held-v1", [1], 0.1, 0.0)
     with pytest.raises(RuntimeError, match="episode_file"):
@@ -256,7 +256,9 @@ def test_a_finding_of_many_episodes_has_no_test() -> None:
 def test_a_finding_cannot_write_code_into_its_test() -> None:
     played = episode("Held-v1", [1], 0.1, 0.0)
     text = 'it said "); evil(` // \n*/ evil(); ${evil()}'
-    finding = Finding(id="error", oracle="error", text=text, episode=played, episode_file="e.episode.json")
+    finding = BuildFinding(
+        id="error", oracle="error", text=text, episode=played, episode_file="e.episode.json"
+    )
     test = playwright_test(finding, TestedModule('../"game".ts'))
     assert test is not None
     calls = [line for line in test.splitlines() if "evil" in line]

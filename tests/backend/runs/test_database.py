@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import FileError
-from attract.runs.database import limit_time, open_database
+from attract.runs.disk import limit_time, open_database
 from attract.runs.metrics import MetricsStore
 
 SLOW = "length(replace(hex(zeroblob(30000000 + x)), '0', '1'))"

@@ -7,7 +7,7 @@ import pytest
 
 from attract.errors import ConfigurationError, DemonstrationError
 from attract.runs.demonstrations import DemonstrationStore, demonstrations_folder
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.schema.recorded_episode import RecordedEpisode
 from recorded_episodes import recorded
 
@@ -92,7 +92,7 @@ def test_an_episode_that_could_not_be_read_again_is_not_kept(tmp_path: Path, mon
     store = DemonstrationStore(tmp_path / "runs")
     kept = store.add(episode())
     monkeypatch.setattr("attract.runs.demonstrations.MAX_FILE_BYTES", 100)
-    monkeypatch.setattr("attract.runs.episode_files.MAX_FILE_BYTES", 100)
+    monkeypatch.setattr("attract.runs.episodes.MAX_FILE_BYTES", 100)
     with pytest.raises(ConfigurationError, match="a demonstration may have 100"):
         store.add(episode())
     (entry,) = store.entries(GAME)

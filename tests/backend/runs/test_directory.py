@@ -14,7 +14,7 @@ from attract.runs.directory import (
     find_run,
     list_run_ids,
 )
-from attract.runs.lock import is_locked
+from attract.runs.disk import is_locked
 from attract.schema.game import GameReference
 
 

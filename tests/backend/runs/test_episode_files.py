@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attract.errors import FileError
-from attract.runs import episode_files as module
-from attract.runs.episode_files import read_episode, written
+from attract.runs import episodes as module
+from attract.runs.episodes import read_episode, written
 from attract.schema.episode_actions import pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, RecordedEpisode
 from recorded_episodes import recorded, recorded_document

@@ -10,8 +10,7 @@ import pytest
 from attract.errors import ConfigurationError, EpisodeWriteError, FileError, UnknownRunError
 from attract.runs import episodes as module
 from attract.runs.episode_choice import EpisodeLimits
-from attract.runs.episode_files import MAX_FILE_BYTES, read_episode
-from attract.runs.episodes import FOLDER, INDEX, EpisodeStore, NewEpisode
+from attract.runs.episodes import FOLDER, INDEX, MAX_FILE_BYTES, EpisodeStore, NewEpisode, read_episode
 from attract.schema.recorded_episode import EpisodeEntry, EpisodeRole, RecordedEpisode
 from recorded_episodes import recorded
 

@@ -13,10 +13,9 @@ from pydantic import ValidationError
 from attract.errors import ConfigurationError, FileError
 from attract.runs.config_file import read_config_file, settings_in
 from attract.runs.directory import RunDirectory
-from attract.runs.disk import refusal
+from attract.runs.disk import LOCK, is_locked, lock_folder, refusal
 from attract.runs.exports import DOCUMENT_FILE, PART_BYTES, export_models, model_file, split_models
 from attract.runs.index import LABELS, MAX_BYTES, labels_path, read_labels, write_labels
-from attract.runs.lock import LOCK, is_locked, lock_folder
 from attract.runs.run_ids import check_run_id, create_run_id
 from attract.runs.trash import TRASH, TRASH_ID, delete_run, deleted_runs, erase, move_to_trash, restore
 from attract.schema.run_list import RunLabels

@@ -10,7 +10,7 @@ import pytest
 from attract.commands.ci_playing import REPORT as WRITTEN
 from attract.playtest.report import Report
 from attract.runs import playtest_reports
-from attract.runs.episode_files import written
+from attract.runs.episodes import written
 from attract.runs.playtest_reports import REPORT, list_reports
 from recorded_episodes import failed, found, recorded, report
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from attract.playtest.report import Finding, Report
+from attract.playtest.report import BuildFinding, Report
 from attract.schema import close_codes
 from attract.schema.access import JoinLink, JoinRequest
 from attract.schema.answers import ErrorAnswer
@@ -170,7 +170,7 @@ def test_a_report_of_the_command_is_read_and_what_is_not_shown_is_left_out():
 def test_what_is_shown_has_the_names_of_the_command_s_report():
     added = {"folder", "written_at"}
     assert PlaytestReport.model_fields.keys() - added <= Report.model_fields.keys()
-    assert PlaytestFinding.model_fields.keys() - {"problem"} <= Finding.model_fields.keys()
+    assert PlaytestFinding.model_fields.keys() - {"problem"} <= BuildFinding.model_fields.keys()
 
 
 @pytest.mark.parametrize("change", [{"format": "junit"}, {"version": 2}, {"verdict": "perhaps"}])

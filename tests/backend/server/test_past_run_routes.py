@@ -8,8 +8,7 @@ import pytest
 
 from attract.run.events import Listening
 from attract.runs.episode_choice import EpisodeLimits
-from attract.runs.episode_files import written
-from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
+from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode, written
 from attract.server.past_run_routes import MAX_BYTES
 from gateway_world import GatewayWorld
 from recorded_episodes import failed, found, recorded

@@ -12,8 +12,7 @@ from attract.runs.archive import RunArchive
 from attract.runs.catalogue import RunCatalogue
 from attract.settings.given import Layer, join_layers
 from attract.settings.run import RunSettings
-from attract.tuning.process_runner import ProcessRunner, environment_of_trials
-from attract.tuning.runner import Progress, TrialOrder
+from attract.tuning.process_runner import ProcessRunner, TrialOrder, TrialProgress, environment_of_trials
 from waiting import WAIT_SECONDS
 
 
@@ -42,9 +41,9 @@ async def test_what_is_refused_is_told_with_what_was_said(tmp_path: Path):
 
 
 async def test_a_trial_ends_early_when_it_is_told_and_is_a_run_among_the_others(tmp_path: Path):
-    seen: list[Progress] = []
+    seen: list[TrialProgress] = []
 
-    def goes_on(progress: Progress) -> bool:
+    def goes_on(progress: TrialProgress) -> bool:
         seen.append(progress)
         return len(seen) < 3
 

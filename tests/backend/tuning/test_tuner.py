@@ -10,7 +10,7 @@ import pytest
 
 from attract.errors import ConfigurationError, TrialError
 from attract.schema.studies import StudyView
-from attract.tuning.runner import Progress, TrialOrder, TrialResult
+from attract.tuning.process_runner import TrialOrder, TrialProgress, TrialResult
 from attract.tuning.search import Search
 from attract.tuning.space import Choice
 from attract.tuning.tuner import Budget, StudyOrder, Tuner, same_study
@@ -31,7 +31,7 @@ class CountedRunner:
     at_once: int = 0
     most_at_once: int = 0
 
-    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
+    async def run(self, order: TrialOrder, goes_on: Callable[[TrialProgress], bool]) -> TrialResult:
         self.orders.append(order)
         self.at_once += 1
         self.most_at_once = max(self.at_once, self.most_at_once)
@@ -44,7 +44,7 @@ class CountedRunner:
                     self.hangs.set()
                     await asyncio.Event().wait()
                 score = self.score(settings)
-                if not goes_on(Progress(quarter * total // 4, quarter, score)):
+                if not goes_on(TrialProgress(quarter * total // 4, quarter, score)):
                     self.ended.append(order.run_id)
                     return TrialResult(score, quarter, quarter * total // 4, ended_early=True)
             return TrialResult(score, self.seconds(settings), total)

@@ -17,8 +17,7 @@ from attract.experience.batch import Batch, Finals
 from attract.games.kept_game import serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
-from attract.runs.episode_files import read_episode
-from attract.runs.episodes import INDEX
+from attract.runs.episodes import INDEX, read_episode
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.vector.environments.replaying import EpisodeReplayer

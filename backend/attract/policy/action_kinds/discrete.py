@@ -37,7 +37,6 @@ class Categorical:
         return mask_logits(outputs, action_mask).argmax(-1)
 
     def with_gradient(self, outputs: Tensor, actions: Tensor, action_mask: Tensor | None) -> Evaluated:
-        """See `evaluate_with_gradient`."""
         if action_mask is None:
             return choice_with_gradient(outputs, actions.unsqueeze(0))
         masked = mask_logits(outputs, action_mask.t())

@@ -49,7 +49,6 @@ class MultiCategorical:
         return torch.stack([part.argmax(-1) for part in parts], -1)
 
     def with_gradient(self, outputs: Tensor, actions: Tensor, action_mask: Tensor | None) -> Evaluated:
-        """See `evaluate_with_gradient`."""
         logits = outputs if action_mask is None else mask_logits(outputs, action_mask.t())
         choices = [
             choice_with_gradient(part, chosen.unsqueeze(0))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.leases import SILENCE_SECONDS
-from attract.curriculum.parameters import resolve_parameters
+from attract.curriculum.lessons import resolve_parameters
 from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.games.project import find_project_dir
@@ -151,7 +151,6 @@ class VectorEnvironment:
 
     @property
     def num_agents(self) -> int:
-        """Slots of each game."""
         return self.description.num_agents
 
     @property

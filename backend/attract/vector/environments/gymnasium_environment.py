@@ -65,12 +65,10 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def has_masks(self) -> bool:
-        """Whether the game has an action mask."""
         return self._games.description.action_mask
 
     @property
     def metrics(self) -> list[str]:
-        """Names of the game's metrics."""
         return list(self._games.description.metrics)
 
     @override
@@ -118,7 +116,6 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @override
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads."""
         self._games.close()
 
     def _remember(self, batch: StepBatch) -> None:
@@ -186,7 +183,6 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
 
     @override
     def close(self) -> None:
-        """End the thread."""
         self._games.close()
 
 

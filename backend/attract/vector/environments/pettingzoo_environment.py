@@ -55,12 +55,10 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     @override
     def observation_space(self, agent: str) -> Any:
-        """The same for every agent."""
         return self.observation_spaces[agent]
 
     @override
     def action_space(self, agent: str) -> Any:
-        """The same for every agent."""
         return self.action_spaces[agent]
 
     @override
@@ -132,7 +130,6 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     @override
     def close(self) -> None:
-        """End the thread."""
         self._games.close()
 
     def _joining(self, batch: StepBatch, staying: list[str]) -> list[str]:

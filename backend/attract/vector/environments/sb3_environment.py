@@ -70,7 +70,6 @@ class Sb3VecEnv(VecEnv):
 
     @override
     def close(self) -> None:
-        """End the threads."""
         self._games.close()
 
     @override
@@ -95,7 +94,6 @@ class Sb3VecEnv(VecEnv):
 
     @override
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """They are not."""
         return [False for _ in self._get_indices(indices)]
 
     def _metrics(self, final_info: Mapping[str, Any], column: int) -> dict[str, Any]:

@@ -36,7 +36,6 @@ class Playing:
 
     @property
     def version(self) -> int:
-        """The policy version that plays it."""
         return self.lease.seats[0].policy_version
 
     @property
@@ -96,7 +95,6 @@ class LeaseQueues:
             queue.append(Playing(worker_id, instance_ids, lease))
 
     def remove(self, playing: Playing) -> None:
-        """A lease is over."""
         self._queues[playing.worker_id].remove(playing)
 
     def leave(self, worker_id: int) -> None:
@@ -104,11 +102,9 @@ class LeaseQueues:
         self._absent.add(worker_id)
 
     def of(self, worker_id: int) -> Iterator[Playing]:
-        """A worker's leases."""
         return iter(tuple(self._queues.get(worker_id, ())))
 
     def find(self, lease_id: int) -> Playing | None:
-        """The lease of that id."""
         return next(
             (
                 playing
@@ -126,7 +122,6 @@ class LeaseQueues:
         return next((playing for playing in self.of(worker_id) if playing.has_next), None)
 
     def versions(self) -> set[int]:
-        """Policy versions that play them."""
         return {playing.version for queue in self._queues.values() for playing in queue}
 
     def able(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from attract.learner.imitation.demonstrations import (
     play_again,
 )
 from attract.runs.directory import RunDirectory
-from attract.runs.episode_files import read_episode
+from attract.runs.episodes import read_episode
 from attract.settings.run import RunSettings
 from attract.vector.environments.replaying import EpisodeReplayer
 from demonstration_recorder import demonstrated, keydoor_player, record, write_demonstrations

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from attract.runs.lock import is_locked
+from attract.runs.disk import is_locked
 from attract.schema import learner as ipc
 from fake_learner import FakeLearner
 from gateway_world import WAIT_SECONDS, finished, gateway, kinds, start_run, trained, until_update

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attract.runs.lock import is_locked
+from attract.runs.disk import is_locked
 from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
 from attract.schema.api import PolicyView
