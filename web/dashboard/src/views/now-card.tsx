@@ -12,7 +12,7 @@ import { useRunRow } from "../hooks/use-run-row.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
-import { lookOf, progressOf, timeLeftText } from "../state/run-state.ts";
+import { lookOf, timeLeftText } from "../state/run-state.ts";
 import { policyIdsOf, seatsOf } from "../state/seats.ts";
 import { RETURN } from "../state/series.ts";
 import { GamePreview } from "./game-preview.tsx";
@@ -34,7 +34,7 @@ export function NowCard({ runId }: { runId: string }) {
   const link = formatRoute(runRoute(runId));
   const isSole = policyIdsOf(seatsOf(run)).length === 1;
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const progress = progressOf(run);
+  const progress = run.progress_share;
   const finding = run.findings[0];
   const facts = [
     `Return ${formatNumber(run.episode_return_mean)}${run.goal === null ? "" : ` of ${formatNumber(run.goal)}`}`,
