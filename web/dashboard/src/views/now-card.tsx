@@ -1,6 +1,6 @@
 /** The current run: its game, return, time left and one finding. */
 
-import { Anchor, Loader, Progress } from "@mantine/core";
+import { Anchor, Group, Loader, Progress, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { api, fetchModel, policyPath } from "../api/client.ts";
@@ -50,11 +50,11 @@ export function NowCard({ runId }: { runId: string }) {
         {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
           <GamePreview reference={reference} policy={isStill ? null : newest} isNeeded={false} />
         )}
-        <div className="now-facts">
-          <div className="now-head">
+        <Stack gap={10} flex="1 1 240px" miw={0}>
+          <Group justify="space-between" gap="8px 14px">
             <StatePill state={run.state} />
             <Anchor href={link}>Open the run</Anchor>
-          </div>
+          </Group>
           <p className="mono">{facts.join(" · ")}</p>
           <ReturnCurve curves={[metrics?.series[0]?.values ?? []]} />
           {progress !== null && (
@@ -73,7 +73,7 @@ export function NowCard({ runId }: { runId: string }) {
               </p>
             )
           )}
-        </div>
+        </Stack>
       </section>
     </>
   );
