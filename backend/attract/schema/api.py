@@ -475,22 +475,6 @@ class PolicyView(WireModel):
     """URL of each policy's ONNX model, by policy id; relative to the page's base, immutable."""
 
 
-class DemonstrationEntry(WireModel):
-    """One kept demonstration of a game."""
-
-    id: str
-    game_id: str
-    returns: list[float] = []
-    """Per agent; empty where the file is damaged."""
-    num_steps: int = 0
-    ended: bool = True
-    """False: the player stopped before the game did."""
-    created_at: str = ""
-    player: str = ""
-    problem: str | None = None
-    """Why the file cannot be used."""
-
-
 class ReadyPart(WireModel):
     """One part of what `GET /readyz` looks at."""
 

@@ -184,3 +184,19 @@ class EpisodeEntry(WireModel):
     created_at: str
     problem: Text | None = None
     """Why the file cannot be played; the other fields are then as the index has them."""
+
+
+class DemonstrationEntry(WireModel):
+    """One kept demonstration of a game."""
+
+    id: str
+    game_id: str
+    returns: list[float] = []
+    """Per agent; empty where the file is damaged."""
+    num_steps: int = 0
+    ended: bool = True
+    """False: the player stopped before the game did."""
+    created_at: str = ""
+    player: str = ""
+    problem: str | None = None
+    """Why the file cannot be used."""
