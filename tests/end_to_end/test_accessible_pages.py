@@ -41,7 +41,7 @@ PLACES = {
     "runs": Place("#/runs?q=is:all", 'tr[data-id="live-paused"]'),
     "groups of runs": Place("#/runs?group=game", "tbody tr button"),
     "compare": Place("#/compare?runs=finished-1,stopped-1,failed-1", 'figure[data-runs="3"]'),
-    "studies": Place("#/tuning", ".runs-list li"),
+    "studies": Place("#/tuning", ".run-rows li"),
     "study": Place("#/tuning/live", "tr[data-id]"),
     "study that is over": Place("#/tuning/over", ".front-chart canvas"),
     "access": Place("#/access", "main h1"),

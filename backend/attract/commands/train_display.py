@@ -130,7 +130,7 @@ class PlainDisplay(Display):
             f"{run.elapsed_seconds:.1f} s",
             _return(run),
         ]
-        if (left := remaining_seconds(run)) is not None:
+        if (left := run.remaining_seconds) is not None:
             parts.append(f"{left:.0f} s left")
         update_seconds = values.get("time/update_seconds")
         if update_seconds is not None:
@@ -194,7 +194,7 @@ class LiveDisplay(Display):
         self._console.print(Panel(escape(self._text_of(report)), title=escape(title), border_style=style))
 
     def _panel(self, run: RunView) -> Panel:
-        left = remaining_seconds(run)
+        left = run.remaining_seconds
         goal = "" if run.goal is None else f" of {run.goal:g}"
         ended = run.episode_return_mean is not None
         cells = [
@@ -213,7 +213,7 @@ class LiveDisplay(Display):
             table.add_row(*cells[first : first + num_columns])
         rows = Table.grid()
         rows.add_row(table)
-        share = progress_share(run)
+        share = run.progress_share
         if share is not None:
             rows.add_row(ProgressBar(total=1.0, completed=share, width=60))
         rows.add_row(self._time_line())
@@ -235,32 +235,6 @@ class LiveDisplay(Display):
 def create_display(console: Console, address: str) -> Display:
     """The live panel when `console` is a terminal, else plain lines."""
     return LiveDisplay(console, address) if console.is_terminal else PlainDisplay(console)
-
-
-def progress_share(run: RunView) -> float | None:
-    """Progress in [0, 1]: towards the goal where there is one, else by steps; None where that has no scale.
-
-    `progressOf` of the dashboard does the same; `tests/contract/golden/progress.json` tests both.
-    """
-    if run.goal is not None:
-        if run.episode_return_mean is None:
-            return 0.0
-        if run.goal <= 0:
-            return 1.0 if run.episode_return_mean >= run.goal else None
-        return min(1.0, max(0.0, run.episode_return_mean / run.goal))
-    if run.total_steps:
-        return min(1.0, run.agent_steps / run.total_steps)
-    return None
-
-
-def remaining_seconds(run: RunView) -> float | None:
-    """Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation.
-
-    `remainingSeconds` of the dashboard does the same; `tests/contract/golden/remaining.json` tests both.
-    """
-    if not run.total_steps or run.agent_steps == 0 or run.elapsed_seconds <= 0 or run.state == "evaluating":
-        return None
-    return max(0.0, (run.total_steps - run.agent_steps) * run.elapsed_seconds / run.agent_steps)
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from attract.runs.directory import RunDirectory, find_run
 from attract.runs.plain_text import shortened
 from attract.schema.api import PresetView, SettingProblem, SettingsForm, SettingsView
 from attract.schema.game import GameDescription
-from attract.settings.given import Layer, LayeredSettings, from_values, join_layers
+from attract.settings.given import ALIASES, Layer, LayeredSettings, from_values, join_layers
 from attract.settings.presets import PRESET_HELP, PRESETS
 from attract.settings.run import RunSettings
 from attract.settings.schema import COMMON, run_settings_schema
@@ -20,7 +20,12 @@ from attract.settings.schema import COMMON, run_settings_schema
 def settings_form() -> SettingsForm:
     """What can be set of a run."""
     presets = [PresetView(name=name, help=PRESET_HELP[name]) for name in PRESETS]
-    return SettingsForm(json_schema=run_settings_schema(), common=list(COMMON), presets=presets)
+    return SettingsForm(
+        json_schema=run_settings_schema(),
+        common=list(COMMON),
+        short_flags={name: ".".join(map(str, path)) for name, path in ALIASES.items()},
+        presets=presets,
+    )
 
 
 def settings_beneath(games: GameLibrary, game: str) -> Layer:

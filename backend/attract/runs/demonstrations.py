@@ -9,9 +9,8 @@ from urllib.parse import quote
 from attract.errors import ConfigurationError, DemonstrationError
 from attract.files import write_atomically
 from attract.runs.episodes import MAX_FILE_BYTES, read_episode, written
-from attract.schema.api import DemonstrationEntry
 from attract.schema.episode_actions import check_recorded
-from attract.schema.recorded_episode import RecordedEpisode
+from attract.schema.recorded_episode import DemonstrationEntry, RecordedEpisode
 
 FOLDER: Final = "demonstrations"
 MAX_LISTED: Final = 1000

@@ -1,8 +1,8 @@
 """Messages of the HTTP API; the dashboard's types are generated from the same models."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, computed_field, model_validator
 
 from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text, Tier, WireModel
 from attract.schema.game import GameDescription, GameReference
@@ -85,6 +85,8 @@ class SettingsForm(WireModel):
     """JSON Schema of the run settings, without references: title, description, default, limits of each."""
     common: list[Text]
     """Paths of the settings that a form shows first."""
+    short_flags: dict[Name, Text]
+    """By name, the settings of flags that are shorter than their path."""
     presets: list[PresetView]
 
 
@@ -423,6 +425,36 @@ class RunView(RunSummary):
     game_reference: GameReference | None = None
     settings: dict[str, Any] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_computed(cls, data: Any) -> Any:
+        """A view that was written is read again."""
+        if not isinstance(data, dict):
+            return data
+        given = cast("dict[str, Any]", data)
+        return {name: value for name, value in given.items() if name not in cls.model_computed_fields}
+
+    @computed_field
+    @property
+    def progress_share(self) -> float | None:
+        """Progress in [0, 1]: towards a goal, without one by steps; None where that has no scale."""
+        if self.goal is not None:
+            if self.episode_return_mean is None:
+                return 0.0
+            if self.goal <= 0:
+                return 1.0 if self.episode_return_mean >= self.goal else None
+            return min(1.0, max(0.0, self.episode_return_mean / self.goal))
+        return min(1.0, self.agent_steps / self.total_steps) if self.total_steps else None
+
+    @computed_field
+    @property
+    def remaining_seconds(self) -> float | None:
+        """Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation."""
+        is_unknown = self.agent_steps == 0 or self.elapsed_seconds <= 0 or self.state == "evaluating"
+        if not self.total_steps or is_unknown:
+            return None
+        return max(0.0, (self.total_steps - self.agent_steps) * self.elapsed_seconds / self.agent_steps)
+
 
 class MetricsRow(FiniteModel):
     """Server-sent event `metrics`: the row of one update."""
@@ -440,22 +472,6 @@ class PolicyView(WireModel):
     agent_steps: Count
     urls: dict[Name, Text]
     """URL of each policy's ONNX model, by policy id; relative to the page's base, immutable."""
-
-
-class DemonstrationEntry(WireModel):
-    """One kept demonstration of a game."""
-
-    id: str
-    game_id: str
-    returns: list[float] = []
-    """Per agent; empty where the file is damaged."""
-    num_steps: int = 0
-    ended: bool = True
-    """False: the player stopped before the game did."""
-    created_at: str = ""
-    player: str = ""
-    problem: str | None = None
-    """Why the file cannot be used."""
 
 
 class ReadyPart(WireModel):

@@ -229,3 +229,19 @@ class PlaytestReport(FiniteModel):
     """Name of the folder that has it."""
     written_at: Text = ""
     """UTC, ISO 8601."""
+
+
+class DemonstrationEntry(WireModel):
+    """One kept demonstration of a game."""
+
+    id: str
+    game_id: str
+    returns: list[float] = []
+    """Per agent; empty where the file is damaged."""
+    num_steps: int = 0
+    ended: bool = True
+    """False: the player stopped before the game did."""
+    created_at: str = ""
+    player: str = ""
+    problem: str | None = None
+    """Why the file cannot be used."""

@@ -31,7 +31,6 @@ from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
 from attract.runs.studies import list_studies, read_view, study_folder
 from attract.schema.api import (
-    DemonstrationEntry,
     FleetView,
     GameEntry,
     LetIn,
@@ -46,7 +45,7 @@ from attract.schema.api import (
     StartRun,
 )
 from attract.schema.metrics import MetricDefinitions, MetricsView
-from attract.schema.recorded_episode import RecordedEpisode
+from attract.schema.recorded_episode import DemonstrationEntry, RecordedEpisode
 from attract.schema.run_list import VersionsView
 from attract.schema.studies import StudySummary, StudyView
 from attract.server import access_routes, past_run_routes

@@ -1,9 +1,7 @@
 """What the terminal says, read back as a user would."""
 
 import io
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,18 +16,11 @@ from attract.commands.train_display import (
     finding_text,
     lesson_text,
     log_text,
-    progress_share,
-    remaining_seconds,
     report_text,
 )
 from attract.run.notifications import SHOWN_NOTES
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 from known_runs import run_view
-
-GOLDEN = Path(__file__).parents[2] / "contract" / "golden"
-PROGRESS: list[dict[str, Any]] = json.loads((GOLDEN / "progress.json").read_text())
-REMAINING: list[dict[str, Any]] = json.loads((GOLDEN / "remaining.json").read_text())
-"""Cases that the dashboard's tests read as well."""
 
 
 def _plain(*views: RunView, values: dict[str, float] | None = None) -> list[str]:
@@ -140,14 +131,41 @@ def test_remaining_time_is_left_out_where_it_is_unknown() -> None:
         assert not any("remaining" in line for line in _on_terminal(80, view, values={}))
 
 
-@pytest.mark.parametrize("case", REMAINING, ids=[case["title"] for case in REMAINING])
-def test_remaining_time_is_what_the_dashboard_says(case: dict[str, Any]) -> None:
-    assert remaining_seconds(run_view(**case["run"])) == case["seconds"]
+@pytest.mark.parametrize(
+    ("run", "seconds"),
+    [
+        # 30,000 steps are left, at 2,000 a second.
+        ({"agent_steps": 20_000, "total_steps": 50_000, "elapsed_seconds": 10}, 15),
+        ({"agent_steps": 60_000, "total_steps": 50_000, "elapsed_seconds": 10}, 0),
+        ({"agent_steps": 20_000, "elapsed_seconds": 10}, None),
+        ({"agent_steps": 0, "total_steps": 50_000, "elapsed_seconds": 10}, None),
+        (
+            {"agent_steps": 20_000, "total_steps": 50_000, "elapsed_seconds": 10, "state": "evaluating"},
+            None,
+        ),
+    ],
+)
+def test_remaining_time_is_that_of_the_mean_speed(run: dict[str, Any], seconds: float | None) -> None:
+    assert run_view(**run).remaining_seconds == seconds
 
 
-@pytest.mark.parametrize("case", PROGRESS, ids=[case["title"] for case in PROGRESS])
-def test_progress_is_what_the_dashboard_says(case: dict[str, Any]) -> None:
-    assert progress_share(run_view(**case["run"])) == case["progress"]
+@pytest.mark.parametrize(
+    ("run", "share"),
+    [
+        ({"goal": 400, "episode_return_mean": 100}, 0.25),
+        ({"goal": 400, "episode_return_mean": 800}, 1),
+        ({"goal": 400, "episode_return_mean": -100}, 0),
+        ({"goal": 400, "episode_return_mean": None}, 0),
+        # Towards a goal below zero there is no scale.
+        ({"goal": -100, "episode_return_mean": -300}, None),
+        ({"goal": -100, "episode_return_mean": -50}, 1),
+        ({"agent_steps": 3_000, "total_steps": 12_000}, 0.25),
+        ({"goal": 400, "episode_return_mean": 100, "agent_steps": 6_000, "total_steps": 12_000}, 0.25),
+        ({}, None),
+    ],
+)
+def test_progress_is_towards_the_goal_or_the_last_step(run: dict[str, Any], share: float | None) -> None:
+    assert run_view(**run).progress_share == share
 
 
 def test_durations_read_like_a_clock() -> None:

@@ -5,6 +5,7 @@ import {
   Button,
   Loader,
   PasswordInput,
+  Stack,
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
@@ -345,8 +346,9 @@ function TokenForm() {
     api.openSession(token.trim()).then(() => location.reload(), setError);
   };
   return (
-    <form className="token-form" onSubmit={signIn}>
+    <Stack component="form" gap={12} align="flex-start" onSubmit={signIn}>
       <PasswordInput
+        w="100%"
         label="Or the key alone"
         value={token}
         autoComplete="off"
@@ -356,7 +358,7 @@ function TokenForm() {
         Open
       </Button>
       {error !== null && <ErrorNotice error={error} />}
-    </form>
+    </Stack>
   );
 }
 

@@ -8,7 +8,6 @@ import "./styles/start.css";
 import "./styles/cabinet.css";
 import "./styles/run.css";
 import "./styles/run-page.css";
-import "./styles/findings.css";
 import "./styles/runs.css";
 import "./styles/charts.css";
 import "./styles/episode.css";

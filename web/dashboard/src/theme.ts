@@ -1,6 +1,14 @@
 /** Colours and shapes of the dashboard: paper by day, a dark arcade by night, a coin-yellow start button. */
 
-import { Anchor, createTheme, Loader, type MantineColorsTuple, Modal, Progress } from "@mantine/core";
+import {
+  Anchor,
+  Checkbox,
+  createTheme,
+  Loader,
+  type MantineColorsTuple,
+  Modal,
+  Progress,
+} from "@mantine/core";
 
 const coin: MantineColorsTuple = [
   "#fff8e1",
@@ -47,6 +55,8 @@ export const theme = createTheme({
     Anchor: Anchor.extend({ defaultProps: { c: "inherit", underline: "always" } }),
     // A name needs a role; each page has its one live region already.
     Loader: Loader.extend({ defaultProps: { role: "img" } }),
+    // With the default radius it looks like a radio button.
+    Checkbox: Checkbox.extend({ defaultProps: { radius: "xs", color: "teal.8" } }),
     Modal: Modal.extend({
       defaultProps: {
         centered: true,

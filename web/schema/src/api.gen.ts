@@ -1886,6 +1886,14 @@ export interface RunView {
   settings: {
     [k: string]: unknown;
   };
+  /**
+   * Progress in [0, 1]: towards a goal, without one by steps; None where that has no scale.
+   */
+  progress_share: number | null;
+  /**
+   * Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation.
+   */
+  remaining_seconds: number | null;
 }
 /**
  * Body of `POST /api/session`: the token of an admin or a viewer from the URL's fragment.
@@ -1907,6 +1915,12 @@ export interface SettingsForm {
    * Paths of the settings that a form shows first.
    */
   common: string[];
+  /**
+   * By name, the settings of flags that are shorter than their path.
+   */
+  short_flags: {
+    [k: string]: string;
+  };
   presets: PresetView[];
 }
 /**

@@ -13,10 +13,11 @@ describe("a finding", () => {
   });
 
   it("changes the setting of its flag", () => {
-    expect(changesOfFlag("--ppo.learning-rate 0.0025")).toEqual({ "ppo.learning_rate": "0.0025" });
-    expect(changesOfFlag("--instances 8")).toEqual({ "collection.instances_per_worker": "8" });
-    expect(changesOfFlag("--preset explore")).toEqual({ preset: "explore" });
-    expect(changesOfFlag("no flag")).toEqual({});
+    const short = { instances: "collection.instances_per_worker" };
+    expect(changesOfFlag("--ppo.learning-rate 0.0025", short)).toEqual({ "ppo.learning_rate": "0.0025" });
+    expect(changesOfFlag("--instances 8", short)).toEqual({ "collection.instances_per_worker": "8" });
+    expect(changesOfFlag("--preset explore", short)).toEqual({ preset: "explore" });
+    expect(changesOfFlag("no flag", short)).toEqual({});
   });
 
   it("is a sentence in which what can be typed stands apart", () => {

@@ -9,19 +9,17 @@ import {
   lookOf,
   newestModel,
   numWorkers,
-  progressOf,
   progressText,
   reduceRun,
-  remainingSeconds,
   speedOf,
   timeLeftText,
   updatesText,
   waitsForWorkers,
 } from "../../../../web/dashboard/src/state/run-state.ts";
-import cases from "../../../contract/golden/progress.json";
-import remaining from "../../../contract/golden/remaining.json";
 
 const RUN: RunView = {
+  progress_share: null,
+  remaining_seconds: null,
   run_id: "r",
   game: "cartpole",
   title: "CartPole",
@@ -246,27 +244,12 @@ it("lookOf has a word and a colour for what a run does, and for one that waits f
   expect(lookOf("running", true)).toEqual(["Waiting for workers", "wait"]);
 });
 
-describe("progressOf", () => {
-  it.each(cases)("$title", ({ run, progress }) => {
-    expect(progressOf({ ...RUN, ...run })).toBe(progress);
-  });
-});
-
-describe("the time that is left", () => {
-  it.each(remaining)("$title", ({ run, seconds }) => {
-    expect(remainingSeconds({ ...RUN, ...run } as RunView)).toBe(seconds);
-  });
-
-  it("is said at the mean speed so far, a run with a goal may end sooner, one that is over has none", () => {
-    // 6,000 steps are left, and 3,000 took 5 s: 10 s.
-    const going = { ...RUN, total_steps: 9000 };
-    expect(timeLeftText(going)).toBe("about 10 s left");
-    expect(timeLeftText({ ...going, goal: 475 })).toBe("at most 10 s left");
-    expect(timeLeftText({ ...going, agent_steps: 9100 })).toBe("about 0 s left");
-    expect(timeLeftText({ ...going, total_steps: null })).toBeNull();
-    expect(timeLeftText({ ...going, agent_steps: 0 })).toBeNull();
-    expect(timeLeftText({ ...going, state: "stopped" })).toBeNull();
-  });
+it("the time that is left: a run with a goal may end sooner, one that is over has none", () => {
+  const going = { ...RUN, remaining_seconds: 10 };
+  expect(timeLeftText(going)).toBe("about 10 s left");
+  expect(timeLeftText({ ...going, goal: 475 })).toBe("at most 10 s left");
+  expect(timeLeftText({ ...going, remaining_seconds: null })).toBeNull();
+  expect(timeLeftText({ ...going, state: "stopped" })).toBeNull();
 });
 
 describe("what the progress measures", () => {

@@ -11,8 +11,12 @@ onlineManager.setEventListener(() => undefined);
 
 export const queryClient = new QueryClient({
   defaultOptions: {
-    queries: { retry: (_count, error) => isNoAnswer(error), retryDelay: RETRY_MS },
-    mutations: { networkMode: "always" },
+    queries: {
+      retry: (_count, error) => isNoAnswer(error),
+      retryDelay: RETRY_MS,
+      // What changes is polled.
+      refetchOnWindowFocus: false,
+    },
   },
 });
 

@@ -1,5 +1,6 @@
 /** A text that is changed where it stands: a pencil opens it, Enter keeps it, Escape does not. */
 
+import { TextInput } from "@mantine/core";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 
 interface EditedTextProps {
@@ -34,8 +35,10 @@ export function EditedText({ label, value, maxLength, children, onSave }: Edited
     if (event.key === "Escape") close(false);
   };
   return (
-    <input
-      className="edited-input"
+    <TextInput
+      size="xs"
+      display="inline-block"
+      miw={140}
       aria-label={label}
       value={text}
       maxLength={maxLength}

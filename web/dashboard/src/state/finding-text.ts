@@ -1,6 +1,6 @@
 /** What a finding's card says, apart from how it looks. */
 
-import type { Finding } from "@attract/schema";
+import type { Finding, SettingsForm } from "@attract/schema";
 
 export interface TextPart {
   text: string;
@@ -14,20 +14,15 @@ export function titleOfFinding(finding: Pick<Finding, "finding_id">): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Flags of `attract train` that are shorter than the setting they give. */
-const SHORT_FLAGS: Readonly<Record<string, string>> = {
-  workers: "collection.num_workers",
-  max_workers: "collection.max_workers",
-  instances: "collection.instances_per_worker",
-  demonstrations: "cloning.demonstrations",
-};
-
 /** What a finding's flag changes of a run's settings, by path: "--ppo.learning-rate 0.001" is ppo.learning_rate. */
-export function changesOfFlag(flag: string): Readonly<Record<string, string>> {
+export function changesOfFlag(
+  flag: string,
+  shortFlags: SettingsForm["short_flags"],
+): Readonly<Record<string, string>> {
   const found = /^--(\S+?)[ =](.+)$/.exec(flag);
   if (found === null) return {};
   const name = found[1].replaceAll("-", "_");
-  return { [SHORT_FLAGS[name] ?? name]: found[2] };
+  return { [shortFlags[name] ?? name]: found[2] };
 }
 
 /** A sentence with its full stop, cut where code begins and ends; it begins in upper case unless with a name. */

@@ -190,21 +190,7 @@ export function isOver(state: RunView["state"]): boolean {
   return state === "finished" || state === "stopped" || state === "failed";
 }
 
-/**
- * Progress in [0, 1]: towards the goal where there is one, else by steps; null where that has no scale.
- * `progress_share` of the terminal says the same: both are held to `tests/contract/golden/progress.json`.
- */
-export function progressOf(run: RunView): number | null {
-  if (run.goal !== null) {
-    if (run.episode_return_mean === null) return 0;
-    if (run.goal <= 0) return run.episode_return_mean >= run.goal ? 1 : null;
-    return clamp(run.episode_return_mean / run.goal);
-  }
-  if (run.total_steps !== null && run.total_steps > 0) return clamp(run.agent_steps / run.total_steps);
-  return null;
-}
-
-/** What `progressOf` measures, with both numbers; null where there is nothing to reach. */
+/** What `progress_share` measures, with both numbers; null where there is nothing to reach. */
 export function progressText(run: RunView): string | null {
   if (run.goal !== null)
     return `Return ${formatNumber(run.episode_return_mean)} of ${formatNumber(run.goal)}`;
@@ -213,19 +199,9 @@ export function progressText(run: RunView): string | null {
   return null;
 }
 
-/**
- * Seconds until `total_steps` at the mean speed so far; null where unknown, as in an evaluation. `remaining_seconds` of the
- * terminal says the same: both are held to `tests/contract/golden/remaining.json`.
- */
-export function remainingSeconds(run: RunView): number | null {
-  const { total_steps, agent_steps, elapsed_seconds, state } = run;
-  if (!total_steps || agent_steps === 0 || elapsed_seconds <= 0 || state === "evaluating") return null;
-  return Math.max(0, ((total_steps - agent_steps) * elapsed_seconds) / agent_steps);
-}
-
 /** "about 0:40 left"; a run with a goal may reach it sooner. Null where it is over, or that is unknown. */
 export function timeLeftText(run: RunView): string | null {
-  const seconds = isOver(run.state) ? null : remainingSeconds(run);
+  const seconds = isOver(run.state) ? null : run.remaining_seconds;
   if (seconds === null) return null;
   return `${run.goal === null ? "about" : "at most"} ${formatDuration(seconds)} left`;
 }
@@ -268,8 +244,4 @@ function withRow(run: RunView | null, row: MetricsRow): RunView | null {
 
 function withVersion(run: RunView | null, { policy_version: version }: PolicyView): RunView | null {
   return run === null || version <= run.policy_version ? run : { ...run, policy_version: version };
-}
-
-function clamp(value: number): number {
-  return Math.min(1, Math.max(0, value));
 }

@@ -24,6 +24,7 @@ import "@mantine/core/styles/CheckboxCard.css";
 import "@mantine/core/styles/CheckboxIndicator.css";
 import "@mantine/core/styles/Checkbox.css";
 import "@mantine/core/styles/Button.css";
+import "@mantine/core/styles/Code.css";
 import "@mantine/core/styles/Kbd.css";
 import "@mantine/core/styles/Modal.css";
 import "@mantine/core/styles/NumberInput.css";

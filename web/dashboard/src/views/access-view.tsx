@@ -1,7 +1,7 @@
 /** Who may come in: browsers that are signed in, and join links; each can be ended. */
 
 import type { AccessView as Access, InvitationEntry, SessionEntry } from "@attract/schema";
-import { Loader } from "@mantine/core";
+import { Group, Loader, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
@@ -42,7 +42,7 @@ interface ListsProps {
 
 function Lists({ access, onEnd, onChange }: ListsProps) {
   return (
-    <div className="access">
+    <Stack gap={20}>
       <section className="card" aria-labelledby="sessions-title">
         <h2 id="sessions-title">Browsers that are signed in</h2>
         {access.sessions.length === 0 && <p className="soft">None.</p>}
@@ -64,7 +64,7 @@ function Lists({ access, onEnd, onChange }: ListsProps) {
           ))}
         </ul>
       </section>
-    </div>
+    </Stack>
   );
 }
 
@@ -121,7 +121,7 @@ interface RowProps {
 
 function Row({ title, facts, button, onEnd }: RowProps) {
   return (
-    <li>
+    <Group component="li" justify="space-between" gap="6px 20px" py={12} fz={14}>
       <span>
         <span className="title">{title}</span>
         <br />
@@ -130,6 +130,6 @@ function Row({ title, facts, button, onEnd }: RowProps) {
       <ServerButton variant="default" size="xs" onClick={onEnd}>
         {button}
       </ServerButton>
-    </li>
+    </Group>
   );
 }

@@ -1,6 +1,7 @@
 /** A game as large as a run's, played by one policy, or at random where there is none. */
 
 import type { GameReference } from "@attract/schema";
+import { Group } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { StageFault } from "../components/stage-fault.tsx";
 import { type Opened, Stage } from "../game/stage.ts";
@@ -79,13 +80,13 @@ export function AgentScreen({ reference, policy, player, onOpened }: AgentScreen
         <span className="label">
           Played by<b>{player}</b>
         </span>
-        <span className="push">
+        <Group component="span" gap={8} ml="auto">
           <HudButton
             text={isPaused ? "Go on" : "Pause the game"}
             label={isPaused ? "Go on with the game" : "Pause the game"}
             onClick={changePaused}
           />
-        </span>
+        </Group>
       </Hud>
     </section>
   );

@@ -1,6 +1,6 @@
 /** One chart with its head: what it is, its newest values, and what can be done with it. */
 
-import { Modal, useComputedColorScheme } from "@mantine/core";
+import { Button, Checkbox, Group, Modal, useComputedColorScheme } from "@mantine/core";
 import { type CSSProperties, memo, type ReactNode, useMemo, useRef, useState } from "react";
 import { Help } from "../components/help.tsx";
 import type { Zoomed } from "../hooks/use-detail.ts";
@@ -149,6 +149,7 @@ const Body = memo(function Body({
             text={isLarge ? "Close" : "Enlarge"}
             about={panel.title}
             sign={isLarge ? "×" : "⤢"}
+            isFirst={isLarge}
             onClick={() => onView({ ...view, large: isLarge ? null : panel.id })}
           />
         </span>
@@ -182,36 +183,34 @@ const Body = memo(function Body({
         onRange={(to) => onView(zoomedTo(view, to))}
       />
       {isLarge && (
-        <div className="chart-tools">
-          <label>
-            <input
-              type="checkbox"
-              checked={isLog}
-              onChange={() => onView({ ...view, log: toggled(view.log, panel.id) })}
-            />{" "}
-            Log axis
-          </label>
-          <label>
-            <input type="checkbox" checked={hasTable} onChange={() => setTable(!hasTable)} /> Table
-          </label>
-          <button
-            type="button"
+        <Group gap="8px 16px" pt={10} pb={6} fz={13}>
+          <Checkbox
+            size="xs"
+            label="Log axis"
+            checked={isLog}
+            onChange={() => onView({ ...view, log: toggled(view.log, panel.id) })}
+          />
+          <Checkbox size="xs" label="Table" checked={hasTable} onChange={() => setTable(!hasTable)} />
+          <Button
+            size="compact-sm"
+            variant="default"
             onClick={() => saveText(`${name}.csv`, csvOf(lines, AXIS_NAMES[view.axis].toLowerCase()))}
           >
             Save CSV
-          </button>
-          <button
-            type="button"
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="default"
             onClick={(event) => savePicture(`${name}.png`, event.currentTarget, panel.title)}
           >
             Save PNG
-          </button>
+          </Button>
           {seen !== null && (
             <span className="soft" data-testid="extremes" data-low={seen[0]} data-high={seen[1]}>
               {formatNumber(seen[0])} to {formatNumber(seen[1])} in sight
             </span>
           )}
-        </div>
+        </Group>
       )}
       {isLarge && hasTable && <ChartTable title={panel.title} lines={lines} axis={view.axis} range={range} />}
     </>
@@ -223,12 +222,21 @@ interface ChartButtonProps {
   about: string;
   sign: string;
   isOn?: boolean;
+  /** Whether it has the focus when its dialog opens. */
+  isFirst?: boolean;
   onClick: () => void;
 }
 
-function ChartButton({ text, about, sign, isOn, onClick }: ChartButtonProps) {
+function ChartButton({ text, about, sign, isOn, isFirst, onClick }: ChartButtonProps) {
   return (
-    <button type="button" aria-label={`${text} ${about}`} title={text} aria-pressed={isOn} onClick={onClick}>
+    <button
+      type="button"
+      aria-label={`${text} ${about}`}
+      title={text}
+      aria-pressed={isOn}
+      data-autofocus={isFirst || undefined}
+      onClick={onClick}
+    >
       {sign}
     </button>
   );

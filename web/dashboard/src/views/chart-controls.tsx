@@ -1,5 +1,7 @@
 /** By what all charts are looked at: axis, smoothing, outliers, range, search. */
 
+import { Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { Select } from "../components/select.tsx";
 import { AXIS_NAMES } from "../state/chart-text.ts";
 import { CHART_AXES, type ChartAxis, type ChartView, MAX_SMOOTH, stepRange } from "../state/chart-view.ts";
 
@@ -13,91 +15,33 @@ interface ChartControlsProps {
 }
 
 const FOLLOWED_SHARE = 0.25;
+/** Buttons that move the range; all but the first need one. */
+const STEPS = [
+  ["Zoom in", "+", "in"],
+  ["Zoom out", "−", "out"],
+  ["Earlier", "←", -1],
+  ["Later", "→", 1],
+] as const;
 
 export function ChartControls({ view, onView, span, range, hasSearch = false }: ChartControlsProps) {
   const [min, max] = span;
   const isFollowing = view.range !== null && "last" in view.range;
-  const shown = range ?? span;
-  const step = (by: -1 | 1 | "in" | "out") => onView({ ...view, range: stepRange(shown, by, min, max) });
   const follow = () => {
     const width = range === null ? (max - min) * FOLLOWED_SHARE : range[1] - range[0];
     onView({ ...view, range: isFollowing ? null : { last: width } });
   };
   return (
-    <div className="chart-controls" role="toolbar" aria-label="Charts">
-      <ChartFields view={view} onView={onView} />
-      <fieldset className="chart-range" aria-label="Range">
-        <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => step("in")}>
-          +
-        </button>
-        <button
-          type="button"
-          aria-label="Zoom out"
-          title="Zoom out"
-          disabled={range === null}
-          onClick={() => step("out")}
-        >
-          −
-        </button>
-        <button
-          type="button"
-          aria-label="Earlier"
-          title="Earlier"
-          disabled={range === null}
-          onClick={() => step(-1)}
-        >
-          ←
-        </button>
-        <button
-          type="button"
-          aria-label="Later"
-          title="Later"
-          disabled={range === null}
-          onClick={() => step(1)}
-        >
-          →
-        </button>
-        <button type="button" aria-pressed={isFollowing} onClick={follow}>
-          Follow newest
-        </button>
-        <button type="button" disabled={view.range === null} onClick={() => onView({ ...view, range: null })}>
-          Show all
-        </button>
-      </fieldset>
-      {hasSearch && (
-        <input
-          type="search"
-          aria-label="Search charts"
-          placeholder="Search charts"
-          value={view.find}
-          onChange={(event) => onView({ ...view, find: event.currentTarget.value })}
-        />
-      )}
-    </div>
-  );
-}
-
-/** What holds for the charts of one run as for those of several. */
-export function ChartFields({ view, onView }: Pick<ChartControlsProps, "view" | "onView">) {
-  return (
-    <>
-      <label>
-        Over{" "}
-        <select
-          aria-label="What the charts run over"
-          value={view.axis}
-          // A range is of its axis.
-          onChange={(event) => onView({ ...view, axis: event.currentTarget.value as ChartAxis, range: null })}
-        >
-          {CHART_AXES.map((axis) => (
-            <option key={axis} value={axis}>
-              {AXIS_NAMES[axis]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Smoothing{" "}
+    <Group className="chart-controls" gap="8px 16px" mb={14} fz={13} role="toolbar" aria-label="Charts">
+      <Select
+        label="Over"
+        aria-label="What the charts run over"
+        value={view.axis}
+        data={CHART_AXES.map((value) => ({ value, label: AXIS_NAMES[value] }))}
+        // A range is of its axis.
+        onChange={(axis) => onView({ ...view, axis: axis as ChartAxis, range: null })}
+      />
+      <Group component="label" gap={6}>
+        Smoothing
         <input
           type="range"
           min={0}
@@ -107,15 +51,54 @@ export function ChartFields({ view, onView }: Pick<ChartControlsProps, "view" | 
           onChange={(event) => onView({ ...view, smooth: Number(event.currentTarget.value) })}
         />
         <span className="mono">{view.smooth.toFixed(2)}</span>
-      </label>
-      <label>
-        <input
-          type="checkbox"
-          checked={view.isCut}
-          onChange={(event) => onView({ ...view, isCut: event.currentTarget.checked })}
-        />{" "}
-        Cut outliers
-      </label>
-    </>
+      </Group>
+      <Checkbox
+        size="xs"
+        label="Cut outliers"
+        checked={view.isCut}
+        onChange={(event) => onView({ ...view, isCut: event.currentTarget.checked })}
+      />
+      <Group component="fieldset" className="chart-range" gap={4} aria-label="Range">
+        {STEPS.map(([name, sign, by]) => (
+          <Button
+            key={name}
+            size="compact-sm"
+            variant="default"
+            aria-label={name}
+            title={name}
+            disabled={by !== "in" && range === null}
+            onClick={() => onView({ ...view, range: stepRange(range ?? span, by, min, max) })}
+          >
+            {sign}
+          </Button>
+        ))}
+        <Button
+          size="compact-sm"
+          variant={isFollowing ? "filled" : "default"}
+          aria-pressed={isFollowing}
+          onClick={follow}
+        >
+          Follow newest
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={view.range === null}
+          onClick={() => onView({ ...view, range: null })}
+        >
+          Show all
+        </Button>
+      </Group>
+      {hasSearch && (
+        <TextInput
+          type="search"
+          size="xs"
+          aria-label="Search charts"
+          placeholder="Search charts"
+          value={view.find}
+          onChange={(event) => onView({ ...view, find: event.currentTarget.value })}
+        />
+      )}
+    </Group>
   );
 }

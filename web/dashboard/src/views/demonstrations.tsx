@@ -1,7 +1,7 @@
 /** What was played by hand and kept: recorded while the switch is on, listed with its score, deleted one by one. */
 
 import type { DemonstrationEntry, EpisodeEntry, GameReference, RecordedEpisode } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
@@ -86,7 +86,7 @@ export function Demonstrations({ recorder, game }: { recorder: Recorder; game: s
         <>
           <ul>
             {shown.map((entry) => (
-              <li key={entry.id}>
+              <Group key={entry.id} component="li" gap="xs" justify="space-between" wrap="nowrap">
                 <span>{demonstrationTitle(entry, now)}</span>
                 <ServerButton
                   size="compact-xs"
@@ -101,7 +101,7 @@ export function Demonstrations({ recorder, game }: { recorder: Recorder; game: s
                 >
                   {asked === entry.id ? "Really delete?" : "Delete"}
                 </ServerButton>
-              </li>
+              </Group>
             ))}
           </ul>
           {entries.length > SHOWN && (

@@ -1,6 +1,7 @@
 /** One recorded episode, or two side by side, under one clock: scrub bar, speed, steps. */
 
 import type { GameReference, RecordedEpisode } from "@attract/schema";
+import { Group } from "@mantine/core";
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { Stage } from "../game/stage.ts";
 import { SPEEDS, type Transport } from "../game/transport.ts";
@@ -90,7 +91,7 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
               {secondsText(transport.seconds)} of {secondsText(length)}
             </b>
           </span>
-          <span className="push">
+          <Group component="span" gap={8} ml="auto">
             {!leadingGame.has_page && canRecord() && (
               <HudButton
                 text={saveVideo === null ? "Record WebM" : "Save the video"}
@@ -114,14 +115,16 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
                 </option>
               ))}
             </select>
-          </span>
+          </Group>
         </div>
         <p className="small theatre-keys">
           Keys: <kbd>space</kbd> play, <kbd>←</kbd> <kbd>→</kbd> a second, <kbd>,</kbd> <kbd>.</kbd> a step,{" "}
           <kbd>Home</kbd> <kbd>End</kbd>
         </p>
       </section>
-      <div className="theatre-actions">{actions(transport.seconds)}</div>
+      <Group gap={8} my={12}>
+        {actions(transport.seconds)}
+      </Group>
     </>
   );
 }

@@ -8,6 +8,7 @@ import { api, buildOf, episodePath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Select } from "../components/select.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { goTo } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
@@ -123,24 +124,21 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
             <ServerButton size="xs" variant="default" onClick={() => setAsked(true)}>
               Delete
             </ServerButton>
-            <select
-              className="page-select"
+            <Select
               aria-label="Play another episode beside it"
               value={beside ?? ""}
-              onChange={({ currentTarget: { value } }) =>
-                goTo({ ...route, beside: value === "" ? null : value })
-              }
-            >
-              <option value="">Alone</option>
-              {beside?.includes(":") && (
-                <option value={beside}>Beside: run {beside.replace(":", ", ")}</option>
-              )}
-              {others.map((other) => (
-                <option key={other.id} value={other.id}>
-                  Beside: {episodeTitle(other)}. {episodeFacts(other, Date.now())}
-                </option>
-              ))}
-            </select>
+              data={[
+                { value: "", label: "Alone" },
+                ...(beside?.includes(":")
+                  ? [{ value: beside, label: `Beside: run ${beside.replace(":", ", ")}` }]
+                  : []),
+                ...others.map((other) => ({
+                  value: other.id,
+                  label: `Beside: ${episodeTitle(other)}. ${episodeFacts(other, Date.now())}`,
+                })),
+              ]}
+              onChange={(value) => goTo({ ...route, beside: value === "" ? null : value })}
+            />
           </>
         )}
       />

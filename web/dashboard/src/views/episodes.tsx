@@ -1,8 +1,9 @@
 /** The recorded episodes that a run keeps: starred first, filtered by where they come from, each a link to its page. */
 
 import type { EpisodeEntry } from "@attract/schema";
-import { Anchor, Button } from "@mantine/core";
+import { Anchor, Button, Group } from "@mantine/core";
 import { useState } from "react";
+import { Select } from "../components/select.tsx";
 import { episodeRoute, formatRoute } from "../routes.ts";
 import {
   type EpisodeFilter,
@@ -27,18 +28,12 @@ export function Episodes({ runId, entries }: { runId: string; entries: readonly 
         <h2 id="episodes-title" className="section-title">
           Episodes
         </h2>
-        <select
-          className="page-select"
+        <Select
           aria-label="Which episodes"
           value={filter}
-          onChange={({ currentTarget }) => setFilter(currentTarget.value as EpisodeFilter)}
-        >
-          {Object.entries(FILTERS).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
+          data={Object.entries(FILTERS).map(([value, label]) => ({ value, label }))}
+          onChange={(value) => setFilter(value as EpisodeFilter)}
+        />
       </div>
       {found.length === 0 && <p className="soft">None of this kind is kept.</p>}
       <ul className="card episode-list">
@@ -53,14 +48,14 @@ export function Episodes({ runId, entries }: { runId: string; entries: readonly 
           </li>
         ))}
       </ul>
-      <p className="episode-more">
+      <Group component="p" gap="8px 16px">
         {found.length > SHOWN && (
           <Button size="compact-sm" variant="subtle" onClick={() => setLong(!isLong)}>
             {isLong ? "Show fewer" : `Show all ${found.length}`}
           </Button>
         )}
         <Anchor href={formatRoute({ view: "file" })}>Open an episode from a file</Anchor>
-      </p>
+      </Group>
     </section>
   );
 }

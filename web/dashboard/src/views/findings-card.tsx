@@ -2,6 +2,8 @@
 
 import type { RunView } from "@attract/schema";
 import { Anchor } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../api/client.ts";
 import { Sentence } from "../components/sentence.tsx";
 import { useMayChange } from "../hooks/use-role.ts";
 import { formatRoute } from "../routes.ts";
@@ -11,6 +13,12 @@ import { formatCount } from "../state/format.ts";
 export function FindingsCard({ run }: { run: RunView }) {
   const { findings } = run;
   const mayChange = useMayChange();
+  const { data: form } = useQuery({
+    queryKey: ["settings form"],
+    queryFn: api.settingsForm,
+    staleTime: Infinity,
+    enabled: findings.length > 0,
+  });
   if (findings.length === 0) return null;
   return (
     <section className="card findings" aria-labelledby="findings-title" data-testid="findings">
@@ -27,13 +35,13 @@ export function FindingsCard({ run }: { run: RunView }) {
             <p>
               <strong>Try: </strong>
               <Sentence text={finding.advice} />{" "}
-              {finding.setting !== null && mayChange && (
+              {finding.setting !== null && form !== undefined && mayChange && (
                 <Anchor
                   href={formatRoute({
                     view: "start",
                     game: run.game,
                     from: run.run_id,
-                    set: changesOfFlag(finding.setting),
+                    set: changesOfFlag(finding.setting, form.short_flags),
                   })}
                 >
                   Set it for a new run

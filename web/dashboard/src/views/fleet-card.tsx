@@ -61,7 +61,7 @@ export function FleetCard({
         </p>
       ) : (
         <div className="table-scroll">
-          <table className="fleet-table">
+          <table className="plain-table fleet-table">
             <thead>
               <tr>
                 <Head name="Device" />

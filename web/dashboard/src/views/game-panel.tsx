@@ -1,7 +1,7 @@
 /** The game on its screen: a version of the policy plays, or you do. */
 
 import type { EpisodeEntry, RunView } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useMemo } from "react";
 import type { Stage } from "../routes.ts";
 import { isOver } from "../state/run-state.ts";
@@ -37,12 +37,12 @@ export function GamePanel(props: GamePanelProps) {
 
   return (
     <section className="cabinet" aria-label="The game">
-      <div className="cabinet-tabs">
+      <Group justify="space-between" gap={12} mb={12}>
         <Button.Group>
           <StageButton stage="watch" current={stage} onStage={onStage} text="Watch the policy" />
           <StageButton stage="play" current={stage} onStage={onStage} text="Play yourself" />
         </Button.Group>
-      </div>
+      </Group>
       {reference === null ? (
         <Empty text="Loading the game" />
       ) : stage === "watch" ? (

@@ -1,14 +1,13 @@
 /** Let this tab play, or another device: a number of workers, a link, a QR code. */
 
 import type { JoinLink, RunView } from "@attract/schema";
-import { Button, NumberInput } from "@mantine/core";
+import { Button, Group, NumberInput, Text } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
 import { api } from "../api/client.ts";
-import { CopyText } from "../components/copy-text.tsx";
 import { Help } from "../components/help.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { QrCode } from "../components/qr-code.tsx";
 import { ServerButton } from "../components/server-button.tsx";
+import { SharedLink } from "../components/shared-link.tsx";
 import { plural } from "../state/format.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
@@ -37,7 +36,7 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
           text="A thread that plays many games at once and sends what it saw to the learner. It needs this tab to stay open."
         />
       </h2>
-      <div className="join-row">
+      <Group gap={8}>
         <NumberInput
           aria-label="Number of workers"
           value={wanted}
@@ -57,20 +56,20 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
             </Button>
           </>
         )}
-      </div>
-      <p className="soft join-status">
+      </Group>
+      <Text c="var(--soft)" fz={14} my={10}>
         {numWorkers === 0
           ? "None runs here."
           : `${status?.numWorkers ?? 0} of ${plural(numWorkers, "worker")} running.`}
-      </p>
+      </Text>
       {status?.error != null && numWorkers > 0 && <ErrorNotice error={new Error(status.error)} />}
       {error !== null && <ErrorNotice error={error} />}
       {isLan ? (
         <InviteLink />
       ) : (
-        <p className="soft join-hint">
+        <Text c="var(--soft)" fz={14} mt={10}>
           Phones and other computers can join when the server was started with <code>--lan</code>.
-        </p>
+        </Text>
       )}
     </section>
   );
@@ -94,18 +93,13 @@ function InviteLink() {
     );
   }
   return (
-    <div className="join">
-      <div>
-        <p style={{ marginTop: 0 }}>Scan it, or open this address on the other device:</p>
-        <p className="mono join-url" data-testid="join-url">
-          {link.url}
-        </p>
-        <CopyText text={link.url} name="link" />
-        <p className="soft join-hint">
-          It lets a device play, nothing else, and works for {Math.round(link.expires_seconds / 3600)} hours.
-        </p>
-      </div>
-      <QrCode text={link.url} label="QR code of the join link" />
-    </div>
+    <SharedLink
+      name="join link"
+      intro="Scan it, or open this address on the other device:"
+      url={link.url}
+      testId="join-url"
+    >
+      It lets a device play, nothing else, and works for {Math.round(link.expires_seconds / 3600)} hours.
+    </SharedLink>
   );
 }

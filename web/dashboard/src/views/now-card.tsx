@@ -1,6 +1,6 @@
 /** The current run: its game, return, time left and one finding. */
 
-import { Anchor, Loader, Progress } from "@mantine/core";
+import { Anchor, Group, Loader, Progress, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { api, fetchModel, policyPath } from "../api/client.ts";
@@ -12,7 +12,7 @@ import { useRunRow } from "../hooks/use-run-row.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
-import { lookOf, progressOf, timeLeftText } from "../state/run-state.ts";
+import { lookOf, timeLeftText } from "../state/run-state.ts";
 import { policyIdsOf, seatsOf } from "../state/seats.ts";
 import { RETURN } from "../state/series.ts";
 import { GamePreview } from "./game-preview.tsx";
@@ -34,7 +34,7 @@ export function NowCard({ runId }: { runId: string }) {
   const link = formatRoute(runRoute(runId));
   const isSole = policyIdsOf(seatsOf(run)).length === 1;
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const progress = progressOf(run);
+  const progress = run.progress_share;
   const finding = run.findings[0];
   const facts = [
     `Return ${formatNumber(run.episode_return_mean)}${run.goal === null ? "" : ` of ${formatNumber(run.goal)}`}`,
@@ -50,11 +50,11 @@ export function NowCard({ runId }: { runId: string }) {
         {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
           <GamePreview reference={reference} policy={isStill ? null : newest} isNeeded={false} />
         )}
-        <div className="now-facts">
-          <div className="now-head">
+        <Stack gap={10} flex="1 1 240px" miw={0}>
+          <Group justify="space-between" gap="8px 14px">
             <StatePill state={run.state} />
             <Anchor href={link}>Open the run</Anchor>
-          </div>
+          </Group>
           <p className="mono">{facts.join(" · ")}</p>
           <ReturnCurve curves={[metrics?.series[0]?.values ?? []]} />
           {progress !== null && (
@@ -73,7 +73,7 @@ export function NowCard({ runId }: { runId: string }) {
               </p>
             )
           )}
-        </div>
+        </Stack>
       </section>
     </>
   );

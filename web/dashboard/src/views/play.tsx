@@ -144,7 +144,7 @@ export function Play({ runId, reference, parameters, onKept }: PlayProps) {
       </div>
       <Hud score={score}>
         <Button
-          className="push"
+          ml="auto"
           size="compact-sm"
           variant="outline"
           color="dark.2"

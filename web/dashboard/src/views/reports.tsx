@@ -1,7 +1,7 @@
 /** What broke in the game, in the words of the game, and what a person should know of its visitors. */
 
 import type { GameReport, RunView } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Anchor, Button, Group } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
@@ -81,14 +81,14 @@ export function FaultStrip({ reports }: { reports: readonly GameReport[] }) {
   if (fault === undefined) return null;
   const where = whereText(fault);
   return (
-    <p className="fault-strip" data-testid="fault-strip">
+    <Group className="fault-strip" component="p" gap="4px 14px" mt={0} mb={16} data-testid="fault-strip">
       <strong>{titleOf(fault)}</strong>
       {where !== "" && <span>{where}</span>}
       {others.length > 0 && <span>{plural(others.length, "other fault")}</span>}
-      <button type="button" onClick={showReports}>
+      <Anchor component="button" type="button" ml="auto" onClick={showReports}>
         Show it
-      </button>
-    </p>
+      </Anchor>
+    </Group>
   );
 }
 
@@ -121,7 +121,7 @@ function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView;
           <p className="soft">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</p>
         )
       )}
-      <div className="report-actions">
+      <Group gap={8} mt={10}>
         {report.episode_id !== null && (
           <Button
             size="xs"
@@ -134,7 +134,7 @@ function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView;
         )}
         {report.place !== null && <CopyText text={report.place} name={report.place} />}
         <CopyText text={issueText(report, run)} name="for an issue" />
-      </div>
+      </Group>
     </div>
   );
 }

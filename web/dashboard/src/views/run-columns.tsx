@@ -1,6 +1,7 @@
 /** The columns of the table of runs; a group's cells have the mean of its runs. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
+import { Group } from "@mantine/core";
 import type { CSSProperties } from "react";
 import type { Column, Opening } from "../components/data-table.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
@@ -149,7 +150,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
       title: "(Actions)",
       cell: (node) =>
         node.kind === "one" && (
-          <span className="row-actions">
+          <Group component="span" gap={2} wrap="nowrap">
             {node.row.is_deleted ? (
               <>
                 <Action title="Restore" onClick={() => restore(node.row)} />
@@ -164,7 +165,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
                 <Action title="Delete" disabled={isLive(node.row)} onClick={() => remove(node.row)} />
               </>
             )}
-          </span>
+          </Group>
         ),
     });
   return columns;

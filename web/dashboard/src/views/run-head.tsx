@@ -1,7 +1,7 @@
 /** The run's name, what it is doing, and the buttons that change that. */
 
 import type { EditLabels, FleetView, RunRow, RunView } from "@attract/schema";
-import { Anchor } from "@mantine/core";
+import { Anchor, Group } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
 import { api, policyPath, serverUrl } from "../api/client.ts";
 import { useServerAway } from "../api/queries.ts";
@@ -81,10 +81,10 @@ export function RunHead(props: RunHeadProps) {
     <>
       <div className="run-head">
         <div>
-          <span className="run-name-line">
+          <Group component="span" gap={6}>
             {labels && <Star {...labels} />}
             {labels ? <Name {...labels}>{heading}</Name> : heading}
-          </span>
+          </Group>
           <span className="soft run-id">
             {row?.name && `${run.title}, `}
             <span className="mono">{run.run_id}</span>
@@ -185,7 +185,7 @@ function Waiting({
   }
   const wanted = workersHere(run);
   return (
-    <div className="card waiting" data-testid="waiting">
+    <Group className="card waiting" justify="space-between" gap="12px 20px" mb="md" data-testid="waiting">
       <span>
         {/* Seconds are no change of state: only what stays is announced. */}
         <span role="status">No worker plays this game now, so nothing is learned.</span>
@@ -201,7 +201,7 @@ function Waiting({
       <ServerButton onClick={() => void tabHost.join(wanted).catch(onError)}>
         Run {plural(wanted, "worker")} here
       </ServerButton>
-    </div>
+    </Group>
   );
 }
 

@@ -1,6 +1,7 @@
 /** What people say of a run, read and edited where it stands: star, name, tags, note. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
+import { Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { EditedText } from "../components/edited-text.tsx";
 import { ServerButton } from "../components/server-button.tsx";
@@ -99,10 +100,10 @@ export function Note({ run, edit }: LabelProps) {
 /** For a page about the run. */
 export function TagsAndNote(props: LabelProps) {
   return (
-    <span className="run-labels">
+    <Group component="span" display="inline-flex" gap="2px 6px" ml={8} fz={14}>
       <span className="soft">Tags</span> <Tags {...props} /> <span className="soft">Note</span>{" "}
       <Note {...props} />
-    </span>
+    </Group>
   );
 }
 

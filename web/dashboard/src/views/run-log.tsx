@@ -7,6 +7,7 @@ import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Select } from "../components/select.tsx";
 import {
   clockOf,
   entriesFound,
@@ -46,33 +47,26 @@ export function RunLog({ runId, isOver }: { runId: string; isOver: boolean }) {
         <h2 id="log-title" className="section-title">
           Log
         </h2>
-        <select
-          className="page-select"
+        <Select
           aria-label="Least level"
           value={filter.level}
-          onChange={({ currentTarget }) => setFilter({ ...filter, level: currentTarget.value as LogLevel })}
-        >
-          {LEVELS.map((level) => (
-            <option key={level} value={level}>
-              {level === "error" ? "error only" : `${level} and above`}
-            </option>
-          ))}
-        </select>
-        <select
-          className="page-select"
+          data={LEVELS.map((value) => ({
+            value,
+            label: value === "error" ? "error only" : `${value} and above`,
+          }))}
+          onChange={(level) => setFilter({ ...filter, level: level as LogLevel })}
+        />
+        <Select
           aria-label="Source"
           value={filter.source ?? ""}
-          onChange={({ currentTarget: { value: source } }) =>
+          data={[
+            { value: "", label: "all sources" },
+            ...Object.entries(SOURCES).map(([value, label]) => ({ value, label })),
+          ]}
+          onChange={(source) =>
             setFilter({ ...filter, source: source === "" ? null : (source as LogSource) })
           }
-        >
-          <option value="">all sources</option>
-          {Object.entries(SOURCES).map(([source, name]) => (
-            <option key={source} value={source}>
-              {name}
-            </option>
-          ))}
-        </select>
+        />
         <TextInput
           size="xs"
           type="search"

@@ -2,11 +2,11 @@
 
 import type { RunView } from "@attract/schema";
 import { Progress } from "@mantine/core";
-import { progressOf, progressText, timeLeftText } from "../state/run-state.ts";
+import { progressText, timeLeftText } from "../state/run-state.ts";
 
 /** Nothing where there is nothing to reach. */
 export function RunProgress({ run }: { run: RunView }) {
-  const [share, text] = [progressOf(run), progressText(run)];
+  const [share, text] = [run.progress_share, progressText(run)];
   if (text === null) return null;
   const left = timeLeftText(run);
   return (

@@ -7,6 +7,7 @@ import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Select } from "../components/select.tsx";
 import { formatAge, formatNumber, plural } from "../state/format.ts";
 import { rowsFound, type SettingRow, type Side, settingRows } from "../state/settings-difference.ts";
 import { changesFrom, fieldsOf, settingsFromForm, yamlOf } from "../state/settings-form.ts";
@@ -48,21 +49,16 @@ export function RunSettings({ run }: { run: RunView }) {
         <h2 id="settings-title" className="section-title">
           Settings
         </h2>
-        <label className="run-settings-with">
-          <span>Compare with</span>
-          <select
-            className="page-select"
-            value={otherId}
-            onChange={({ currentTarget }) => setOther(currentTarget.value)}
-          >
-            <option value={OWN}>the game's own settings</option>
-            {others.data?.map((one) => (
-              <option key={one.run_id} value={one.run_id}>
-                {optionText(one)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Compare with"
+          value={otherId}
+          w={300}
+          data={[
+            { value: OWN, label: "the game's own settings" },
+            ...(others.data ?? []).map((one) => ({ value: one.run_id, label: optionText(one) })),
+          ]}
+          onChange={setOther}
+        />
         <TextInput
           size="xs"
           type="search"
@@ -102,7 +98,7 @@ export function RunSettings({ run }: { run: RunView }) {
 function Rows({ rows, other }: { rows: readonly SettingRow[]; other: string | null }) {
   return (
     <div className="table-scroll">
-      <table className="settings-table">
+      <table className="plain-table settings-table">
         <thead>
           <tr>
             <th className="label">Setting</th>

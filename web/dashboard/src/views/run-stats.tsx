@@ -1,6 +1,7 @@
 /** The headline numbers, as on a scoreboard, and the smaller ones in a row below. */
 
 import type { FleetView, RunView } from "@attract/schema";
+import { Group, Text } from "@mantine/core";
 import { Help } from "../components/help.tsx";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
 import { isOver, speedOf, updatesText } from "../state/run-state.ts";
@@ -32,7 +33,7 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
         />
         <Score name="Time" value={formatDuration(run.elapsed_seconds)} />
       </dl>
-      <dl className="scores-small">
+      <Group component="dl" gap="8px 32px" mt={14} mb={0}>
         <Score
           name="Version"
           value={String(run.policy_version)}
@@ -46,12 +47,12 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
           />
         )}
         <Score name="Episodes" value={formatCount(run.episodes)} help="Games played to their end." />
-      </dl>
+      </Group>
       {run.evaluation !== null && (
-        <p className="soft evaluation">
+        <Text fz={14} mt={14} c="var(--soft)">
           Evaluation of version {run.evaluation.policy_version}: {formatNumber(run.evaluation.return_mean)} ±{" "}
           {formatNumber(run.evaluation.return_std)} over {run.evaluation.episodes} episodes.
-        </p>
+        </Text>
       )}
     </section>
   );

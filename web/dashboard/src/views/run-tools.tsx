@@ -1,7 +1,7 @@
 /** Buttons beside the parts of a run: notify, share, archive and delete. */
 
 import type { RunRow, RunView } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { api } from "../api/client.ts";
 import { ServerButton } from "../components/server-button.tsx";
 import { useNotices } from "../hooks/use-notices.ts";
@@ -27,7 +27,7 @@ interface RunToolsProps {
 export function RunTools({ run, row, edit, isSharing, onShare, onError }: RunToolsProps) {
   const notices = useNotices(run);
   return (
-    <span className="run-tools">
+    <Group component="span" gap={0} wrap="nowrap" flex="none">
       {notices !== null && !isOver(run.state) && (
         <Button
           size="xs"
@@ -61,6 +61,6 @@ export function RunTools({ run, row, edit, isSharing, onShare, onError }: RunToo
           />
         </>
       )}
-    </span>
+    </Group>
   );
 }

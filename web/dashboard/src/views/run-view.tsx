@@ -1,6 +1,6 @@
 /** One run, live or past, in parts: the game beside its learning curve, charts, versions, workers, settings, log. */
 
-import { Anchor, Loader } from "@mantine/core";
+import { Anchor, Box, Loader } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
@@ -122,9 +122,9 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       </RunTabs>
       {failure !== null && <ErrorNotice error={failure} />}
       {isSharing && mayChange && (
-        <div className="card run-share">
+        <Box className="card" mb={16}>
           <ViewerLink runId={run.run_id} />
-        </div>
+        </Box>
       )}
       {tab === "overview" && !isRunning && run.newest_model !== null && <ShipCard run={run} />}
       {tab === "overview" && <FaultStrip reports={live.reports} />}

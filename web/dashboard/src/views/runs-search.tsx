@@ -1,5 +1,6 @@
 /** The search field above the runs, with completions. */
 
+import { TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { completions } from "../state/run-table.ts";
 
@@ -32,8 +33,10 @@ export function Search({ query, settings, onSearch, onTyping }: SearchProps) {
   });
   return (
     <search className="runs-search">
-      <input
+      <TextInput
         type="search"
+        size="md"
+        styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         aria-label="Search runs"
         aria-describedby="search-help"
         list="search-terms"

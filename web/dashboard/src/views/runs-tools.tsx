@@ -140,15 +140,19 @@ export function SavedViews({ address }: { address: string }) {
 export function TagAll({ onTag }: { onTag: (tag: string) => void }) {
   const [tag, setTag] = useState("");
   return (
-    <form
-      onSubmit={(event) => {
+    <Group
+      component="form"
+      gap={4}
+      wrap="nowrap"
+      onSubmit={(event: FormEvent) => {
         event.preventDefault();
         if (tag.trim() !== "") onTag(tag.trim());
         setTag("");
       }}
     >
-      <input
-        className="edited-input"
+      <TextInput
+        size="xs"
+        w={140}
         aria-label="Tag for the ticked runs"
         placeholder="tag"
         maxLength={40}
@@ -159,7 +163,7 @@ export function TagAll({ onTag }: { onTag: (tag: string) => void }) {
       <ServerButton type="submit" size="compact-sm" variant="default">
         Tag
       </ServerButton>
-    </form>
+    </Group>
   );
 }
 

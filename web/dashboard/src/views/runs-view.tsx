@@ -1,12 +1,13 @@
 /** Every run of the runs directory in a table, searched, sorted, grouped, labelled, deleted; beside it all charts of the ticked ones. */
 
 import type { EditLabels, RunList, RunRow } from "@attract/schema";
-import { Anchor, Button, Loader, useComputedColorScheme } from "@mantine/core";
+import { Anchor, Button, Group, Loader, useComputedColorScheme } from "@mantine/core";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Select } from "../components/select.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { useCompared } from "../hooks/use-compared.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
@@ -201,22 +202,19 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
           onSearch={(text) => show({ query: text })}
           onTyping={setTyping}
         />
-        <div className="runs-tools">
-          <label>
-            Group by{" "}
-            <select
-              className="page-select"
-              value={group}
-              onChange={({ currentTarget: { value } }) => show({ group: value })}
-            >
-              <option value="">nothing</option>
-              {[...GROUPS, ...(list?.settings ?? [])].map((name) => (
-                <option key={name} value={name}>
-                  {name === "seeds" ? "equal settings (seeds)" : shortName(name)}
-                </option>
-              ))}
-            </select>
-          </label>
+        <Group className="runs-tools" gap="8px 16px" mb={12}>
+          <Select
+            label="Group by"
+            value={group}
+            data={[
+              { value: "", label: "nothing" },
+              ...[...GROUPS, ...(list?.settings ?? [])].map((name) => ({
+                value: name,
+                label: name === "seeds" ? "equal settings (seeds)" : shortName(name),
+              })),
+            ]}
+            onChange={(name) => show({ group: name })}
+          />
           <ColumnChooser
             columns={columns}
             hidden={hidden}
@@ -232,30 +230,34 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
               : found !== null && countText(found.num_found, found.num_hidden, found.num_unread)}
           </span>
           {unread?.suggestion && (
-            <button type="button" className="link" onClick={() => show({ query: unread.suggestion ?? "" })}>
+            <Anchor component="button" type="button" onClick={() => show({ query: unread.suggestion ?? "" })}>
               {unread.suggestion}
-            </button>
+            </Anchor>
           )}
           {list !== null && list.num_hidden > 0 && !/\bis:all\b/.test(query) && (
-            <button type="button" className="link" onClick={() => show({ query: `${query} is:all`.trim() })}>
+            <Anchor
+              component="button"
+              type="button"
+              onClick={() => show({ query: `${query} is:all`.trim() })}
+            >
               Show hidden runs
-            </button>
+            </Anchor>
           )}
           {isAdmin && (
-            <button
+            <Anchor
+              component="button"
               type="button"
-              className="link"
               onClick={() => show({ query: isTrash ? "" : TRASH, ticked: [] })}
             >
               {isTrash ? "Leave the trash" : "Trash"}
-            </button>
+            </Anchor>
           )}
-        </div>
+        </Group>
         {error !== null && unread === null && <ErrorNotice error={error} onRetry={reload} />}
         {failure !== null && <ErrorNotice error={failure} />}
         <div role="status">
           {done !== null && (
-            <p className="undo-strip">
+            <Group className="undo-strip" component="p" gap="8px 16px" m="0 0 12px">
               {done.text}
               {done.undo !== null && (
                 <Button
@@ -272,11 +274,11 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
               <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setDone(null)}>
                 Close
               </Button>
-            </p>
+            </Group>
           )}
         </div>
         {chosen.length > 0 && (
-          <section className="bulk" aria-label="Ticked runs">
+          <Group className="bulk" component="section" gap="8px 16px" mb={12} aria-label="Ticked runs">
             <strong>{plural(chosen.length, "run")} ticked</strong>
             {!isTrash && (
               <Button size="compact-sm" disabled={chosen.length < 2} onClick={() => heading.current?.focus()}>
@@ -316,7 +318,7 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
             >
               Untick all
             </Button>
-          </section>
+          </Group>
         )}
         {erasing.length > 0 && (
           <ConfirmDialog

@@ -1,6 +1,6 @@
 /** One setting of the start form: what the run will use, who decided it, and what is wrong with it. */
 
-import { NativeSelect, TextInput } from "@mantine/core";
+import { Group, NativeSelect, TextInput } from "@mantine/core";
 import { Help } from "../components/help.tsx";
 import type { ChangedBy, Field } from "../state/settings-form.ts";
 
@@ -25,7 +25,7 @@ export function SettingField(props: SettingFieldProps) {
   const id = `field-${field.path.replaceAll(".", "-")}`;
   return (
     <div className="field" data-path={field.path} data-changed={changedBy ?? "no"}>
-      <span className="field-label">
+      <Group component="span" gap={6} mb={4} fz={13} fw={600} lh={1.25}>
         <label htmlFor={id}>{field.label}</label>
         <Help about={field.label} text={`${field.help} (${field.path})`} />
         {changedBy === "you" && (
@@ -42,7 +42,7 @@ export function SettingField(props: SettingFieldProps) {
         {changedBy !== null && changedBy !== "you" && (
           <span className="label">{changedBy === "machine" ? "this machine" : "preset"}</span>
         )}
-      </span>
+      </Group>
       {field.kind === "choice" || field.kind === "boolean" ? (
         <NativeSelect
           id={id}

@@ -1,6 +1,7 @@
 /** The end of a run: its agent, to be put into one's own game. */
 
 import type { RunView } from "@attract/schema";
+import { Group, Text } from "@mantine/core";
 import { policyPath, runPath, serverUrl } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ServerLink } from "../components/server-button.tsx";
@@ -20,12 +21,12 @@ export function ShipCard({ run }: { run: RunView }) {
   ];
   return (
     <section className="card ship" aria-labelledby="ship-title" data-testid="ship">
-      <div className="ship-row">
+      <Group justify="space-between" gap="8px 20px">
         <div>
           <h2 id="ship-title">Put it into your game</h2>
-          <p>{resultOf(run)}.</p>
+          <Text>{resultOf(run)}.</Text>
         </div>
-        <div className="ship-files">
+        <Group gap={8}>
           {command === null &&
             files.map(({ name, path }) => (
               <ServerLink key={name} size="xs" variant="default" href={serverUrl(path).href} download={name}>
@@ -33,8 +34,8 @@ export function ShipCard({ run }: { run: RunView }) {
               </ServerLink>
             ))}
           <CopyText text={snippet} name={command === null ? "the lines" : "the command"} />
-        </div>
-      </div>
+        </Group>
+      </Group>
       <details>
         <summary>{command === null ? "The lines for your page" : "The command that writes the page"}</summary>
         <p className="soft">

@@ -1,6 +1,7 @@
 /** Two evaluation episodes side by side: of the first run, and of one that is chosen. */
 
 import type { EpisodeEntry } from "@attract/schema";
+import { Group } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -32,7 +33,7 @@ export function SideBySide({ compared }: { compared: readonly Compared[] }) {
           : `An evaluation episode of ${first.row.name || first.row.run_id} beside one of the run you choose, of one seed where both keep one.`}
       </p>
       {error !== null && <ErrorNotice error={error} />}
-      <div className="join-row">
+      <Group gap={8}>
         {playable.map((other) => (
           <ServerButton
             key={other.row.run_id}
@@ -43,7 +44,7 @@ export function SideBySide({ compared }: { compared: readonly Compared[] }) {
             Play beside {other.row.name || other.row.run_id}
           </ServerButton>
         ))}
-      </div>
+      </Group>
     </section>
   );
 }

@@ -1,7 +1,7 @@
 /** One study: what it has come to, its front, its trials, and the winner's file. */
 
 import type { StudyView as Study } from "@attract/schema";
-import { Anchor, Loader } from "@mantine/core";
+import { Anchor, Group, Loader } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
@@ -28,10 +28,10 @@ export function StudyView({ name }: { name: string }) {
       <p className="back">
         <Anchor href={formatRoute({ view: "tuning" })}>All studies</Anchor>
       </p>
-      <div className="study-head">
+      <Group className="study-head" gap={14}>
         <h1>{name}</h1>
         {study !== null && <StudyPill state={study.state} />}
-      </div>
+      </Group>
       {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {study === null && error === null && <Loader aria-label="Loading the study" />}
       {study !== null && <Parts study={study} runs={runs} />}

@@ -29,12 +29,12 @@ export function TuningView() {
           <pre className="command">attract tune GAME --minutes 10</pre>
         </div>
       )}
-      <ul className="runs-list">
+      <ul className="run-rows">
         {(studies ?? []).map((one) => (
           <li key={one.study}>
             <a href={formatRoute({ view: "study", name: one.study })}>
-              <span className="title">
-                {one.study}
+              <span>
+                <strong>{one.study}</strong>
                 <br />
                 <span className="soft run-id">{formatAge(one.changed, Date.now())}</span>
               </span>

@@ -1,7 +1,7 @@
 /** The slider under the return chart: drag along the learning curve, and the version of that time plays. */
 
 import type { RunView } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import type { KeyboardEvent } from "react";
 import type { ChartAxis } from "../state/chart-view.ts";
 import { isOver } from "../state/run-state.ts";
@@ -69,14 +69,14 @@ export function VersionSlider({ run, versions, chosen, onChoose, series, axis, r
           onKeyDown={onKeyDown}
         />
       </div>
-      <div className="versions-text">
+      <Group justify="space-between" gap="4px 8px" mt={6} mih={26} fz={13} c="var(--soft)">
         <span>{text}</span>
         {chosen !== null && (
           <Button size="compact-xs" variant="default" onClick={() => onChoose(null)}>
             Play the newest
           </Button>
         )}
-      </div>
+      </Group>
     </div>
   );
 }

@@ -21,7 +21,7 @@ export function VersionsCard({ versions, chosen, onChoose }: VersionsCardProps) 
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
         <section className="versions-scroll" tabIndex={0} aria-label="Kept versions">
-          <table className="settings-table">
+          <table className="plain-table">
             <thead>
               <tr>
                 <th className="label">Version</th>

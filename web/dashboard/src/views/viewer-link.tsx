@@ -3,10 +3,9 @@
 import type { ViewerLink as Link } from "@attract/schema";
 import { useState } from "react";
 import { api } from "../api/client.ts";
-import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { QrCode } from "../components/qr-code.tsx";
 import { isThisMachine, ServerButton } from "../components/server-button.tsx";
+import { SharedLink } from "../components/shared-link.tsx";
 
 interface ViewerLinkProps {
   /** The run whose page it opens; null: the start page. */
@@ -37,24 +36,20 @@ export function ViewerLink({ runId, onMade }: ViewerLinkProps) {
   const { href, hostname } = new URL(link.url, new URL(".", document.baseURI));
   const isHere = isThisMachine(hostname);
   return (
-    <div className="join">
-      <div>
-        <p style={{ marginTop: 0 }}>A browser that opens this address can look but change nothing:</p>
-        <p className="mono join-url" data-testid="viewer-url">
-          {href}
-        </p>
-        <CopyText text={href} name="link" />
-        <p className="soft join-hint">
-          It can be opened for {Math.round(link.expires_seconds / 3600)} hours. A browser that has opened it
-          stays signed in until the link is revoked under <i>Access</i>.
-        </p>
-        {isHere && (
-          <p className="soft join-hint">
-            It works on this machine alone. Start the server with <code>--lan</code> for other devices.
-          </p>
-        )}
-      </div>
-      <QrCode text={href} label="QR code of the link for viewers" />
-    </div>
+    <SharedLink
+      name="link for viewers"
+      intro="A browser that opens this address can look but change nothing:"
+      url={href}
+      testId="viewer-url"
+    >
+      It can be opened for {Math.round(link.expires_seconds / 3600)} hours. A browser that has opened it stays
+      signed in until the link is revoked under <i>Access</i>.
+      {isHere && (
+        <>
+          {" "}
+          It works on this machine alone. Start the server with <code>--lan</code> for other devices.
+        </>
+      )}
+    </SharedLink>
   );
 }

@@ -3,7 +3,7 @@
 import type { GameDescription, GameReference, RunView } from "@attract/schema";
 import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
 import type { Decision } from "@attract/worker/stage/stage-messages";
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import type { EndReason } from "attract/instance";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, isNoAnswer } from "../api/client.ts";
@@ -242,7 +242,7 @@ export function Watch(props: WatchProps) {
       ) : (
         <Hud score={score}>
           <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
-          <span className="push">
+          <Group component="span" gap={8} ml="auto">
             {isByHand && (
               <HudButton
                 text="Hand back"
@@ -275,7 +275,7 @@ export function Watch(props: WatchProps) {
                 </option>
               ))}
             </select>
-          </span>
+          </Group>
         </Hud>
       )}
       {isByHand && <TouchKeys buttons={buttons} stage={stage} onPress={() => undefined} />}

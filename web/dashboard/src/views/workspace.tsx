@@ -1,7 +1,7 @@
 /** The ticked runs side by side: all their charts, final numbers, and the settings that differ. */
 
 import type { RunRow } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Button, Checkbox } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
 import { StatePill } from "../components/state-pill.tsx";
 import { useChartView } from "../hooks/use-chart-view.ts";
@@ -110,16 +110,13 @@ function Curves({
   return (
     <>
       {baseline !== "" && (
-        <p>
-          <label>
-            <input
-              type="checkbox"
-              checked={isDifference}
-              onChange={() => onChange({ isDifference: !isDifference })}
-            />{" "}
-            Charts show the difference to {styles.find(({ id }) => id === baseline)?.name ?? baseline}
-          </label>
-        </p>
+        <Checkbox
+          size="xs"
+          mb={12}
+          label={`Charts show the difference to ${styles.find(({ id }) => id === baseline)?.name ?? baseline}`}
+          checked={isDifference}
+          onChange={() => onChange({ isDifference: !isDifference })}
+        />
       )}
       <Charts
         name={rows.map(({ run_id }) => run_id).join("-")}
@@ -169,7 +166,7 @@ function Table({ label, rows, baseline = null, onChange, children }: TableProps)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
     <section className="table-scroll" tabIndex={0} aria-label={label}>
-      <table className="compare-table">
+      <table className="plain-table compare-table">
         <thead>
           <tr>
             <td />
