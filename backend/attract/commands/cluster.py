@@ -70,6 +70,7 @@ def cluster(
     Examples
     --------
     attract cluster snake --hosts 8 --workers 2  # browsers on all nodes
+    attract cluster game.ts --hosts 8 --runs-dir /shared/runs  # the run outlives its node
     attract cluster snake --address local  # only on this machine
     """
     given = _train_flags(game, words)
