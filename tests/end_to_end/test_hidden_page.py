@@ -68,6 +68,8 @@ async def test_a_hidden_page_uses_at_most_a_hundredth_of_its_thread(
             await context.add_init_script(HIDE)
             page = await context.new_page()
             await page.goto(found.group(1))
+            # The token of the address has become a session.
+            await expect(page.locator("h1")).to_be_visible()
             run = await wait_until(page, ACTIVE_RUN)
             await page.goto(f"{found.group(1).split('#')[0]}#/runs/{run}")
             await wait_until(

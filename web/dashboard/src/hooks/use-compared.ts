@@ -51,11 +51,14 @@ export function useCompared(ids: readonly string[]) {
   });
 }
 
-/** Curves of the runs by id, of these metrics; those of before while newer ones are fetched. */
-export function useCurves(rows: readonly RunRow[], metrics: readonly string[]): ReadonlyMap<string, Curves> {
+/** Curves of the runs by id, of these metrics; those of before while newer ones are fetched, which are not whole. */
+export function useCurves(
+  rows: readonly RunRow[],
+  metrics: readonly string[],
+): { curves: ReadonlyMap<string, Curves>; areWhole: boolean } {
   const client = useQueryClient();
   const names = [...metrics].sort();
-  const { data } = useQuery({
+  const { data, isPlaceholderData } = useQuery({
     queryKey: ["curves", rows.map(({ run_id }) => run_id), names],
     queryFn: async () => {
       const found = rows.map(async (row): Promise<[string, Curves]> => {
@@ -72,7 +75,7 @@ export function useCurves(rows: readonly RunRow[], metrics: readonly string[]): 
     refetchInterval: rows.some(isLive) && RELOAD_MS,
     structuralSharing: false,
   });
-  return data ?? NONE;
+  return { curves: data ?? NONE, areWhole: data !== undefined && !isPlaceholderData };
 }
 
 const NONE: ReadonlyMap<string, Curves> = new Map();

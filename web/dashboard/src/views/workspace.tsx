@@ -92,7 +92,7 @@ function Curves({
   const { baseline, isDifference, unseen } = view;
   const [known, setKnown] = useState<readonly string[]>([RETURN]);
   const wanted = shownMetrics(useGroups(known), charts);
-  const curves = useCurves(rows, wanted.length === 0 ? [RETURN] : wanted);
+  const { curves, areWhole } = useCurves(rows, wanted.length === 0 ? [RETURN] : wanted);
   const names = [...new Set([...curves.values()].flatMap((one) => one.names))];
   if (curves.size > 0 && [...names].sort().join() !== [...known].sort().join()) setKnown(names);
   const isBased = isDifference && styles.some(({ id }) => id === baseline);
@@ -126,7 +126,7 @@ function Curves({
         onView={onView}
         marks={null}
         baseline={isBased ? baseline : null}
-        nothing={curves.size === 0 ? "Loading" : "None of these runs has this metric"}
+        nothing={areWhole ? "None of these runs has this metric" : "Loading"}
       />
     </>
   );
