@@ -1,5 +1,6 @@
 """Batches as a fleet would collect them, played or demonstrated, and updates on them taken one at a time."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -285,7 +286,7 @@ def take(algorithm: OffPolicy, batch: Batch, progress: Progress | None = None) -
 
 def state_of(algorithm: Any) -> dict[str, torch.Tensor]:
     """All that an update changes, but for the buffer."""
-    state = {**algorithm.network.state_dict(), **algorithm.tensors(), **algorithm.optimizer_tensors()}
+    state = {**algorithm.network.state_dict(), **algorithm.state().tensors, **algorithm.state().optimizer}
     state["random"] = algorithm.generator.get_state()
     return {name: tensor.clone() for name, tensor in state.items()}
 
@@ -299,8 +300,7 @@ def restore(one: OffPolicy, policy: Policy, other: OffPolicy, copied: Policy) ->
     """Make `other` what a checkpoint of `one` keeps, which is all but the buffer (rule D2)."""
     copied.load_state_dict(policy.state_dict())
     other.moments = one.moments
-    other.restore_optimizer({name: tensor.clone() for name, tensor in one.optimizer_tensors().items()})
-    other.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
+    other.load_state(copy.deepcopy(one.state()))
 
 
 PLAYED_HORIZON, PLAYED_SLOTS, RUNS = 6, 4, 2

@@ -67,7 +67,7 @@ def test_scale_09_less_than_a_core_is_one(tmp_path: Path) -> None:
 PROGRAM = """
 import resource, sys
 import torch
-from attract.processes.allocator import keep_freed_memory
+from attract.processes.cores import keep_freed_memory
 torch.set_num_threads(1)
 if sys.argv[1] == "keep":
     assert keep_freed_memory()
@@ -102,7 +102,7 @@ def test_freed_memory_is_used_again_without_page_faults():
 RAISED = """
 import resource, sys
 from attract.errors import ConfigurationError
-from attract.processes.descriptors import raise_open_files
+from attract.processes.cores import raise_open_files
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))
 try:
     print(raise_open_files(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])

@@ -13,11 +13,11 @@ from pydantic import ValidationError
 from attract.errors import ProtocolError
 from attract.schema import frames, learner
 from attract.schema import messages as m
-from attract.schema.episodes import check_names
 from attract.schema.frames import (
     MAX_CONTAINERS,
     MAX_ITEMS,
     MAX_NAMES,
+    check_names,
     check_size,
     decode_from_browser,
     decode_from_inference,
