@@ -24,6 +24,14 @@ from attract.settings.file import settings_text
 from attract.settings.run import SERVER_VARIABLES
 from attract.settings.variables import SETTING_VARIABLES
 
+NOT_KEPT: Final = ("best", "latest", "checkpoints")
+"""Parts of a trial's run that are most of its bytes; its exported policy can be watched without them."""
+MAX_TAG: Final = 40
+END_SECONDS: Final = 30.0
+"""Time that a trial has to end after it was asked to."""
+SAID_CHARACTERS: Final = 1000
+MAX_LINE_BYTES: Final = 1 << 22
+
 
 @dataclass(frozen=True)
 class TrialOrder:
@@ -79,15 +87,6 @@ class TrialRunner(Protocol):
             asyncio.CancelledError: once the trial was asked to end and has ended.
         """
         ...
-
-
-NOT_KEPT: Final = ("best", "latest", "checkpoints")
-"""Parts of a trial's run that are most of its bytes; its exported policy can be watched without them."""
-MAX_TAG: Final = 40
-END_SECONDS: Final = 30.0
-"""Time that a trial has to end after it was asked to."""
-SAID_CHARACTERS: Final = 1000
-MAX_LINE_BYTES: Final = 1 << 22
 
 
 class ProcessRunner:

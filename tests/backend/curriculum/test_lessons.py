@@ -103,17 +103,8 @@ def test_a_lesson_that_is_no_longer_there_is_named():
 
 
 SNAKE = GameDescription.model_validate(
-    {
-        "id": "Snake-v1",
-        "tick_seconds": 0.1,
-        "seconds_per_step": 0.1,
-        "ticks_per_step": 1,
-        "max_seconds": None,
-        "max_steps": None,
-        "observation": {"kind": "box", "shape": [1]},
-        "action": {"kind": "discrete", "n": 2},
-        "parameters": {"size": {"default": 10, "low": 6, "high": 20}},
-    }
+    counting_description().model_dump()
+    | {"id": "Snake-v1", "parameters": {"size": {"default": 10, "low": 6, "high": 20}}}
 )
 
 

@@ -8,17 +8,12 @@ from attract.errors import ConfigurationError
 from attract.schema.episodes import Episode, Episodes
 from attract.schema.game import GameDescription
 from attract.settings.run import RunSettings
+from fake_worker import counting_description
 
 GAME = GameDescription.model_validate(
-    {
+    counting_description().model_dump()
+    | {
         "id": "Snake-v1",
-        "tick_seconds": 0.1,
-        "seconds_per_step": 0.1,
-        "ticks_per_step": 1,
-        "max_seconds": None,
-        "max_steps": None,
-        "observation": {"kind": "box", "shape": [1]},
-        "action": {"kind": "discrete", "n": 2},
         "parameters": {"size": {"default": 10, "low": 6, "high": 20}},
         "metrics": {"food": "last"},
         "reward_terms": {"food": 1.0},
