@@ -59,7 +59,7 @@ export function useCurves(
   const client = useQueryClient();
   const names = [...metrics].sort();
   const { data, isPlaceholderData } = useQuery({
-    queryKey: ["curves", rows.map(({ run_id }) => run_id), names],
+    queryKey: ["curves", rows.map(({ run_id, state }) => [run_id, state]), names],
     queryFn: async () => {
       const found = rows.map(async (row): Promise<[string, Curves]> => {
         const id = row.run_id;
@@ -80,13 +80,15 @@ export function useCurves(
 
 const NONE: ReadonlyMap<string, Curves> = new Map();
 
-/** What a run that is over has is asked for once. */
-function once<Answer>(
+/** What a run has: asked for once when it is over, and each time while it is not, since it is not all yet. */
+export function once<Answer>(
   client: QueryClient,
   queryKey: QueryKey,
-  row: RunRow | undefined,
+  row: Pick<RunRow, "state" | "agent_steps"> | undefined,
   queryFn: () => Promise<Answer>,
 ): Promise<Answer> {
-  const staleTime = row === undefined || isLive(row) ? 0 : Number.POSITIVE_INFINITY;
-  return client.fetchQuery({ queryKey, queryFn, staleTime });
+  if (row === undefined || isLive(row)) return queryFn();
+  // A run that was continued is over at other steps.
+  const key = [...queryKey, row.state, row.agent_steps];
+  return client.fetchQuery({ queryKey: key, queryFn, staleTime: Infinity });
 }
