@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from attract.collection import inputs, learner_handlers, message_handlers, trust_handlers
 from attract.collection.acceptance import num_valid
+from attract.collection.batches import counted
 from attract.collection.beginning import beginning_of
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import CloseConnection, Effect, Verdict
@@ -21,6 +22,7 @@ from attract.collection.message_handlers import (
     stall,
     touch_last_seen,
 )
+from attract.collection.opponents import Opponents
 from attract.collection.planning import plan, warmup_deadline
 from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
@@ -80,6 +82,11 @@ class CollectionCore:
     def first_versions(self) -> dict[str, int]:
         """By guest, the first version that was trained on a segment of it; checkpoints keep it (rule C10)."""
         return self._state.first_versions
+
+    @property
+    def opponents(self) -> Opponents | None:
+        """Who plays against the policy; None before the game is known."""
+        return None if self._state.described is None else self._state.described.opponents
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""
@@ -220,7 +227,7 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
         if accepted is None:
             reason = "too old: an update began while it was written"
         elif described.counts_at_arrival and not waits and is_counted:
-            state.count_episodes([accepted], accepted.episodes)
+            state.count_episodes([accepted], counted(accepted, described.config.num_learning))
         trust_handlers.follow(state, described, worker, block, accepted if waits else None)
     elif verdict.reason is None:
         described.audit.answer(block)
@@ -259,7 +266,7 @@ def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation,
         raise RuntimeError("expected a published version to evaluate, there is none yet")
     version = state.learner.public if event.version is None else event.version
     evaluation = Evaluation(event.episodes, event.deterministic, event.seed, version)
-    evaluation.record = event.record
+    evaluation.record, evaluation.seats = event.record, event.seats
     state.evaluations.append(evaluation)
 
 

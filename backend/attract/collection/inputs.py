@@ -8,7 +8,15 @@ from attract.schema.api import CheckFinding
 from attract.schema.base import Tier
 from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
-from attract.schema.messages import Block, FromBrowser, Hello, ParameterDistribution, Recording, Seed
+from attract.schema.messages import (
+    Block,
+    FromBrowser,
+    Hello,
+    ParameterDistribution,
+    Recording,
+    Seat,
+    Seed,
+)
 
 
 class Event:
@@ -113,6 +121,8 @@ class RequestEvaluation(Event):
     version: int | None = None
     """Which, with its models at hand; None: the newest."""
     record: Recording = "none"
+    seats: tuple[Seat, ...] = ()
+    """Who plays each agent, with its model at hand; empty: the version plays them all."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Handlers of the collection core for messages of the learner."""
 
-from attract.collection.effects import StartUpdate
+from attract.collection.effects import PoolChanged, StartUpdate
 from attract.collection.inputs import LearnerLost
 from attract.collection.planning import report_waiting, start_warmup
 from attract.collection.state import CollectionState
@@ -24,6 +24,8 @@ def ready(state: CollectionState, ready: Ready, now: float) -> None:
         state.free(learner.end())
         if outcome == "lost":
             state.note("learner", f"batch {batch.batch_id} is lost: the learner is at another version")
+    if outcome != "warmup":
+        _announced(state, ready.policy_version)
     if outcome != "warmup" and state.described is not None:
         _drop_warmup(state, now)
         fresh = state.fresh(state.described)
@@ -32,6 +34,15 @@ def ready(state: CollectionState, ready: Ready, now: float) -> None:
         for lease in list(state.book):
             if lease.purpose == "train" and lease.version not in fresh:
                 state.lapse(lease, "the learner is at another version", now)
+
+
+def _announced(state: CollectionState, version: int) -> None:
+    """A version may become an opponent."""
+    if state.described is None:
+        return
+    opponents = state.described.opponents
+    if opponents.announced(version, state.learner.counters.agent_steps):
+        state.emit(PoolChanged(tuple(opponents.versions)))
 
 
 def lost(state: CollectionState, event: LearnerLost, now: float) -> None:
@@ -48,6 +59,7 @@ def published(state: CollectionState, published: Published, now: float) -> None:
     else:
         end_update(state, published, now)
     learner.public = min(published.policy_version, learner.version)
+    _announced(state, learner.public)
 
 
 def dropped(state: CollectionState, dropped: Dropped, now: float) -> None:

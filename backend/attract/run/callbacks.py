@@ -64,7 +64,9 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     record: Recording = "extremes" if state.trains and state.settings.recording.keeps else "none"
     if request.record_all:
         record = "all"
-    wanted = RequestEvaluation(request.episodes, request.deterministic, seed, request.version, record)
+    wanted = RequestEvaluation(
+        request.episodes, request.deterministic, seed, request.version, record, request.seats
+    )
     state.collect(wanted, now)
     return True
 
@@ -74,8 +76,9 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
     request, view = state.evaluations.done(), effect.view
     if request is None:
         return
-    state.progress.evaluation = view
-    if state.trains:
+    if not request.seats:
+        state.progress.evaluation = view
+    if state.trains and not request.seats:
         if state.evaluations.is_best(view, deterministic=state.settings.evaluation.deterministic):
             state.out.append(effects.MarkBest(view.policy_version))
         values, counters = evaluation_metrics(view), state.progress.counters
@@ -87,7 +90,7 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
         ]
     if request.purpose == "asked":
         recorded = effect.recorded if request.record_all else ()
-        state.out.append(effects.AnswerEvaluation(request.request_id, view, recorded))
+        state.out.append(effects.AnswerEvaluation(request.request_id, view, recorded, effect.results))
     elif request.purpose == "goal" and not state.life.is_ending:
         goal_evaluated(state, request.update, view, now)
     state.changed()

@@ -11,6 +11,7 @@ from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Awaited, Counters, Train, Warmup
+from attract.schema.messages import EpisodeResult
 from attract.schema.recorded_episode import EpisodeRole, EpisodeSource, RecordedEpisode
 
 Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log", "episode"]
@@ -118,6 +119,8 @@ class AnswerEvaluation:
     view: EvaluationView
     recorded: Sequence[RecordedEpisode] = ()
     """Every episode, where the request asks for them."""
+    results: Sequence[EpisodeResult] = ()
+    """One for each episode, in the order of their indices."""
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,17 @@ class RunService:
         async with self._opened(run_id) as run:
             return await self._evaluate(run, episodes, deterministic, seed, version, take)
 
+    @contextlib.asynccontextmanager
+    async def matches(self, run_id: str) -> AsyncGenerator[ActiveRun]:
+        """A past run that is active during the block: its fleet plays matches of any policies of its game.
+
+        Raises: as `evaluate`.
+        """
+        run_id = find_run(self.archive.runs_dir, run_id)
+        async with self._opened(run_id) as run:
+            await run.has_policy()
+            yield run
+
     async def random_play(self, run_id: str) -> RandomPlay | None:
         """What random play returns, to compare an evaluation with: as the run has kept it, else measured now.
 

@@ -36,6 +36,9 @@ const HEARTBEAT_MS = 250;
 const GATE_MS = 4;
 /** Versions of one policy whose sessions are kept. */
 const MAX_SESSIONS = 2;
+/** So many that came after a newer one, as opponents do, are kept besides, up to so many bytes of models. */
+const MAX_OPPONENTS = 8;
+const MAX_OPPONENT_BYTES = 64 * 1024 * 1024;
 /** How long a careful worker is careful: each turn costs it about 10 microseconds. */
 const CAREFUL_MS = 60_000;
 
@@ -60,6 +63,8 @@ export class RolloutWorker {
   readonly #yielder = new Yielder();
   /** In the order of their arrival. */
   readonly #sessions = new Map<string, ModelPolicy>();
+  /** Bytes of the models that came after a newer version of their policy, by the session's key. */
+  readonly #opponents = new Map<string, number>();
   readonly #voided = new Set<number>();
   /** Set in the first worker only, once the game is being loaded. */
   #console: ConsoleRelay | null = null;
@@ -288,7 +293,12 @@ export class RolloutWorker {
         stateSize,
         maxBatch: instanceIds.length * description.num_agents,
       });
-      this.#sessions.set(policyKey(policyId, policyVersion), session);
+      const key = policyKey(policyId, policyVersion);
+      const isOld = [...this.#sessions.values()].some(
+        (other) => other.policyId === policyId && other.policyVersion > policyVersion,
+      );
+      if (isOld) this.#opponents.set(key, onnx.byteLength);
+      this.#sessions.set(key, session);
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
     }
@@ -300,13 +310,22 @@ export class RolloutWorker {
   async #releaseOldSessions(): Promise<void> {
     const needed = this.#connection.neededPolicies();
     const numKept = new Map<string, number>();
+    let [numOpponents, numBytes] = [0, 0];
     // The newest of a policy is never given up: it is acknowledged, and the lease that names it may be on its way.
     for (const [key, session] of [...this.#sessions].reverse()) {
-      const kept = numKept.get(session.policyId) ?? 0;
-      if (kept < MAX_SESSIONS || needed.has(key)) {
-        numKept.set(session.policyId, kept + 1);
-        continue;
+      const size = this.#opponents.get(key);
+      if (size !== undefined) {
+        numOpponents++;
+        numBytes += size;
+        if (needed.has(key) || (numOpponents <= MAX_OPPONENTS && numBytes <= MAX_OPPONENT_BYTES)) continue;
+      } else {
+        const kept = numKept.get(session.policyId) ?? 0;
+        if (kept < MAX_SESSIONS || needed.has(key)) {
+          numKept.set(session.policyId, kept + 1);
+          continue;
+        }
       }
+      this.#opponents.delete(key);
       this.#sessions.delete(key);
       this.#connection.policyReleased(key);
       await session.release();
