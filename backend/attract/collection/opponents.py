@@ -10,7 +10,7 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 
 from attract.schema.messages import Seat, Seed
 from attract.settings.collection import MAIN
-from attract.settings.self_play import NEWEST, POOL, RANDOM, SelfPlaySettings
+from attract.settings.self_play import NEWEST, POOL, RANDOM, SCRIPT, SelfPlaySettings
 
 WINDOW: Final = 100
 """Episodes whose results make a win rate."""
@@ -45,7 +45,7 @@ class Standing:
     """An opponent for people."""
 
     player: str
-    """`random`, or `v7`."""
+    """`random`, `v7`, or `script:` and its file."""
     rating: float
     win_rate: float | None
     """Of the learning policy against it, over the last 100 episodes; None before the first."""
@@ -65,7 +65,8 @@ class Opponents:
         self._scores = Scores(maxlen=WINDOW)
         self._pool: dict[int, Opponent] = {}
         """By version, the oldest first."""
-        self._random = Opponent()
+        self._others = {seat: Opponent() for seat in settings.seats if seat not in (NEWEST, POOL)}
+        """Random play and scripts."""
         self._drawn: dict[int, tuple[int, list[int | str]]] = {}
         """By worker: for which part of the run, and who plays."""
 
@@ -131,7 +132,7 @@ class Opponents:
         teams: dict[int | str, list[float]] = {}
         newest = next(seat.policy_version for seat in seats if seat.learns)
         for seat, value in zip(seats, returns, strict=True):
-            player = NEWEST if seat.learns else seat.script or seat.policy_version
+            player = NEWEST if seat.learns else _player_of(seat)
             teams.setdefault(player, []).append(value)
         scores = {player: sum(values) / len(values) for player, values in teams.items()}
         own = scores.pop(NEWEST)
@@ -154,7 +155,7 @@ class Opponents:
             opponent.rating = rating
 
     def _opponent(self, player: int | str) -> Opponent | None:
-        return self._random if isinstance(player, str) else self._pool.get(player)
+        return self._others.get(player) if isinstance(player, str) else self._pool.get(player)
 
     def metrics(self) -> dict[str, float]:
         """Win rate over the last 100 episodes, and the rating of the policy that learns."""
@@ -168,9 +169,7 @@ class Opponents:
 
     def standings(self) -> list[Standing]:
         """Everybody that it plays against."""
-        named = {f"v{version}": opponent for version, opponent in self._pool.items()}
-        if RANDOM in self._settings.seats:
-            named[RANDOM] = self._random
+        named = {f"v{version}": opponent for version, opponent in self._pool.items()} | self._others
         return [
             Standing(
                 player,
@@ -189,7 +188,7 @@ class Opponents:
             "rating": _numbers(self._rating),
             "scores": list(self._scores),
             "pool": [[version, *_state(opponent)] for version, opponent in self._pool.items()],
-            "random": _state(self._random),
+            "others": [[player, *_state(opponent)] for player, opponent in self._others.items()],
             "drawn": [[worker_id, *drawn] for worker_id, drawn in self._drawn.items()],
         }
 
@@ -200,7 +199,8 @@ class Opponents:
         self._scores = Scores(state.get("scores", ()), maxlen=WINDOW)
         pool = {int(version): _opponent(*kept) for version, *kept in state.get("pool", ())}
         self._pool = {version: opponent for version, opponent in pool.items() if version in available}
-        self._random = _opponent(*state["random"]) if "random" in state else Opponent()
+        others = {str(player): _opponent(*kept) for player, *kept in state.get("others", ())}
+        self._others = {player: others.get(player, Opponent()) for player in self._others}
         self._drawn = {
             int(slot): (int(stint), list(players)) for slot, stint, players in state.get("drawn", ())
         }
@@ -211,8 +211,16 @@ def _seat(player: int | str, version: int) -> Seat:
         return Seat(policy_id=MAIN, policy_version=version)
     if player == RANDOM:
         return Seat(policy_id=MAIN, policy_version=version, script="random", learns=False)
+    if isinstance(player, str) and player.startswith(SCRIPT):
+        return Seat(policy_id=player, policy_version=0, learns=False)
     played = player if isinstance(player, int) else version
     return Seat(policy_id=MAIN, policy_version=played, learns=False)
+
+
+def _player_of(seat: Seat) -> int | str:
+    if seat.policy_id.startswith(SCRIPT):
+        return seat.policy_id
+    return seat.script or seat.policy_version
 
 
 def _score(own: float, other: float) -> float:

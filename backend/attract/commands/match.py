@@ -28,7 +28,8 @@ def match(*players: Annotated[str, Parameter(required=True)], options: MatchOpti
     Parameters
     ----------
     players
-        Two or more: RUN, RUN:VERSION (a number, best, newest or first), or random.
+        Two or more: RUN, RUN:VERSION (a number, best, newest or first), random, or a module that plays:
+        script:players/greedy.ts.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.errors import ConfigurationError, CutOffError
 from attract.games.kept_game import page_folder, project_of
+from attract.games.library import GameLibrary
 from attract.playtest.difficulty import Estimate
 from attract.playtest.match import Match, MatchReport, lineups
 from attract.processes.exit_codes import DONE, FAILED
@@ -31,12 +32,12 @@ from attract.runs.directory import RunDirectory, find_run
 from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeResult, Seat
 from attract.settings.run import ServerSettings
-from attract.settings.self_play import RANDOM
+from attract.settings.self_play import RANDOM, SCRIPT
 
 
 @dataclass(frozen=True)
 class Player:
-    """One who takes part; without a run it plays at random."""
+    """One who takes part: a version of a run, a script, or random play."""
 
     name: str
     """As it was given."""
@@ -47,8 +48,15 @@ class Player:
     models: Mapping[tuple[str, int], bytes] = field(default_factory=dict[tuple[str, int], bytes])
     """ONNX bytes of each, by id and version."""
 
+    @property
+    def script(self) -> str | None:
+        """The file of its module; None: it is none."""
+        return self.name.removeprefix(SCRIPT) if self.name.startswith(SCRIPT) else None
+
     def seat(self, agent: int) -> Seat:
         """It on one seat."""
+        if self.script is not None:
+            return Seat(policy_id=self.name, learns=False)
         if self.directory is None:
             return Seat(script="random", learns=False)
         policy_id = self.seats[agent % len(self.seats)]
@@ -71,6 +79,9 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         )
     directory, game = _game_of(players)
     folder = page_folder(directory, server.project_dir, options.game)
+    files = [player.script for player in players if player.script is not None]
+    games = GameLibrary(server.project_dir, server.web_dir)
+    scripts = {f"{SCRIPT}{file}": await games.player(file) for file in files}
     server = server.model_copy(update={"project_dir": project_of(directory) or server.project_dir})
     require_chromium()
     console = CommandConsole(stderr=options.json_output)
@@ -83,7 +94,7 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
             gateway.service.games.place_page(reference.name, folder)
         run = await stack.enter_async_context(gateway.service.matches(directory.run_id))
         with Interrupts().listening() as interrupts:
-            report = await _played(run, players, game, options, interrupts)
+            report = await _played(run, players, scripts, game, options, interrupts)
     if options.json_output:
         print_answer(report)
     else:
@@ -92,7 +103,7 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
 
 
 async def _player(name: str, runs_dir: Path) -> Player:
-    if name == RANDOM:
+    if name == RANDOM or name.startswith(SCRIPT):
         return Player(name)
     run, _, version_name = name.partition(":")
     directory = RunDirectory.view(runs_dir, find_run(runs_dir, run))
@@ -140,6 +151,7 @@ def _game_of(players: Sequence[Player]) -> tuple[RunDirectory, GameDescription]:
 async def _played(
     run: ActiveRun,
     players: Sequence[Player],
+    scripts: Mapping[str, str],
     game: GameDescription,
     options: MatchOptions,
     interrupts: Interrupts,
@@ -156,7 +168,7 @@ async def _played(
             continue
         seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
         models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
-        results = await _until(run.match(seats, models, share, seed=options.seed), interrupts)
+        results = await _until(run.match(seats, models, scripts, share, seed=options.seed), interrupts)
         for result in results:
             match.count(lineup, result.returns)
     return match.report(game.id)

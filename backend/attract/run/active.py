@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from attract.collection.config import episode_bytes
@@ -80,6 +81,7 @@ class ActiveRun:
         checker: GameChecker,
         check: bool = False,
         keep_start: KeepStart | None = None,
+        scripts: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -98,6 +100,7 @@ class ActiveRun:
             checker: has browsers of this machine measure random play.
             check: whether it checks the game, too, as soon as that is described.
             keep_start: called once the run is sure to begin; None: it only shows what is there.
+            scripts: code of the scripts that play in it, by player.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -135,6 +138,8 @@ class ActiveRun:
         self._policies.hold(opponents)
         for version, onnx in opponents.items():
             self._policies.keep(version, onnx)
+        for player, code in scripts.items():
+            self._policies.keep_script(player, code)
         config = replace(config, max_frame_bytes=hub.server_frame_bytes, opponents=frozenset(opponents))
         core = self._core = RunCore(
             settings,
@@ -328,6 +333,7 @@ class ActiveRun:
         self,
         seats: Sequence[Seat],
         models: Mapping[tuple[str, int], bytes],
+        scripts: Mapping[str, str],
         episodes: int,
         *,
         seed: int,
@@ -337,6 +343,7 @@ class ActiveRun:
         Args:
             seats: one per agent, each with a policy of an id that is none of this run, or random.
             models: ONNX bytes of each of them, by policy id and version.
+            scripts: code of those that are scripts, by policy id.
             episodes: at least 1.
             seed: of the episodes.
 
@@ -345,6 +352,8 @@ class ActiveRun:
         self._policies.hold([version for _, version in models])
         for (policy_id, version), onnx in models.items():
             self._policies.keep(version, onnx, policy_id=policy_id)
+        for player, code in scripts.items():
+            self._policies.keep_script(player, code)
         answer = await self._ask(EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats)))
         return answer.results
 

@@ -29,6 +29,11 @@ class PolicyCache:
         for key in own[:-KEPT]:
             del self._policies[key]
 
+    def keep_script(self, policy_id: str, code: str) -> None:
+        """Keep a script that plays, as version 0."""
+        message = Policy(run_id=self._run_id, policy_id=policy_id, policy_version=0, onnx=b"", script=code)
+        self._policies[policy_id, 0] = (b"", encode(message))
+
     def onnx(self, version: int, *, policy_id: str = "main") -> bytes | None:
         """ONNX bytes of a version, or None."""
         found = self._policies.get((policy_id, version))

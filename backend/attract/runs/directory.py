@@ -1,6 +1,7 @@
 """The run directory: made once, locked by one process, never overwritten by accident."""
 
 import contextlib
+import hashlib
 import json
 import os
 import secrets
@@ -37,6 +38,7 @@ GAME = "game.json"
 DATABASE = "metrics.db"
 MODEL = "model.onnx"
 MAX_MODEL_BYTES = 1 << 30
+MAX_PLAYER_BYTES = 2_000_000
 KEPT = "kept"
 OPPONENTS = "opponents"
 PRUNED = ".pruned"
@@ -367,6 +369,17 @@ class RunDirectory:
         names = [link.name for link in folder.iterdir()] if folder.is_dir() else []
         return sorted(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) < 16)
 
+    def player(self, name: str) -> str | None:
+        """Code of a script that plays, as `keep_player` kept it; None: it did not."""
+        code = self.read(_player_file(name), MAX_PLAYER_BYTES)
+        return None if code is None else code.decode(errors="replace")
+
+    def keep_player(self, name: str, code: str) -> None:
+        """Keep the code of a script that plays: a resumed run meets the same one."""
+        path = self.path / _player_file(name)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, code.encode())
+
     def versions(self) -> list[int]:
         """Versions with a checkpoint folder, ascending."""
         return sorted(_versions(self.checkpoints))
@@ -425,6 +438,10 @@ class RunDirectory:
                 folder.rename(folder.with_name(f"{version}{PRUNED}"))
         for folder in self.checkpoints.glob(f"*{PRUNED}"):
             shutil.rmtree(folder)
+
+
+def _player_file(name: str) -> str:
+    return f"players/{hashlib.sha256(name.encode()).hexdigest()[:16]}.js"
 
 
 def _is_copied(link: Path) -> bool:

@@ -9,7 +9,12 @@ from attract.settings.base import Fraction, Positive, Settings, split_names
 NEWEST: Final = "newest"
 POOL: Final = "pool"
 RANDOM: Final = "random"
-Player = Literal["newest", "pool", "random"]
+SCRIPT: Final = "script:"
+"""Before the file of a module that plays."""
+Player = Annotated[
+    str,
+    Field(pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs))$", examples=["newest,pool"]),
+]
 """Who plays a seat during training."""
 
 
@@ -22,8 +27,9 @@ class SelfPlaySettings(Settings):
         tuple[Player, ...], BeforeValidator(split_names), Field(title="Players of the seats")
     ] = ()
     """Player of each seat, separated by commas: `newest` learns, `pool` is a past version of it, `random`
-    plays at random. Which seat each of them takes is drawn, so that the policy learns every side. Empty: the
-    newest version plays all seats and learns from each."""
+    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`. Which seat
+    each of them takes is drawn, so that the policy learns every side. Empty: the newest version plays all
+    seats and learns from each."""
     save_steps: Annotated[Positive, Field(title="Steps between saved opponents")] = 20_000
     """Agent steps after which the newest version joins the pool."""
     window: Annotated[int, Field(ge=1, le=1000, title="Opponents in the pool")] = 10
@@ -46,6 +52,11 @@ class SelfPlaySettings(Settings):
     def is_on(self) -> bool:
         """Whether a seat is played by somebody who does not learn."""
         return any(seat != NEWEST for seat in self.seats)
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """Each script that plays, as seats name it."""
+        return tuple(dict.fromkeys(seat for seat in self.seats if seat.startswith(SCRIPT)))
 
     @property
     def num_learning(self) -> int:

@@ -124,6 +124,18 @@ def test_ratings_are_those_of_the_published_formulas() -> None:
     assert made.standings()[0].rating == pytest.approx(25 - variance / c * 0.5)
 
 
+def test_a_script_is_a_player_with_a_rating_of_its_own() -> None:
+    made = filled(2, seats="newest,script:a/one.ts")
+    seats, _ = made.seats(9, 0, 0)
+    (script,) = [seat for seat in seats if not seat.learns]
+    assert (script.policy_id, script.policy_version) == ("script:a/one.ts", 0)
+    made.count(seats, [1.0 if seat.learns else 0.0 for seat in seats])
+    assert [(one.player, one.win_rate) for one in made.standings()] == [("script:a/one.ts", 1.0)]
+    again = opponents(seats="newest,script:a/one.ts")
+    again.load(json.loads(json.dumps(made.state())), ())
+    assert again.standings() == made.standings()
+
+
 def test_seats_of_one_player_are_a_team() -> None:
     made = filled(2, seats="newest,newest,pool,pool")
     own, past = Seat(policy_version=9), Seat(policy_version=2, learns=False)
