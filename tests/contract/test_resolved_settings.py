@@ -69,6 +69,7 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "collection.instances_per_worker": config.num_instances,
         "collection.max_workers": config.row_workers,
         "collection.seats": ", ".join(["main"] * description.num_agents),
+        "self_play.save_steps": config.save_steps,
         "self_play.seats": ", ".join(["newest"] * description.num_agents),
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,

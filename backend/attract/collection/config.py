@@ -38,6 +38,8 @@ GROWTH_BYTES: Final = 256 * 1024 * 1024
 """... if the rows that this adds take no more than this of shared memory."""
 ENDLESS_STEPS: Final = 100_000
 """Steps after which an evaluation episode of a game without a time limit is stopped."""
+POOLED: Final = 20
+"""Versions that join the pool of opponents over a whole run, unless told."""
 OBSERVE_SLOT_BYTES: Final = 32
 """Bytes of a slot in an `observe` beside its observation: reward, flags, ticks, episode, final's column."""
 PACKED_BYTES: Final = 384
@@ -141,6 +143,11 @@ class CollectionConfig:
         """Versions from one whose training episodes are kept to the next; 0: none are."""
         recording = self.run.recording
         return recording.every_updates if recording.keeps and not self.num_groups else 0
+
+    @property
+    def save_steps(self) -> int:
+        """Agent steps after which a version joins the pool of opponents."""
+        return self.run.self_play.save_steps or max(1, (self.total_steps or EXPECTED_STEPS) // POOLED)
 
     @property
     def policy_layout(self) -> PolicyLayout:

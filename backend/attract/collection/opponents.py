@@ -54,12 +54,13 @@ class Standing:
 class Opponents:
     """One per run, owned by the collection core. Same results in the same order, same draws."""
 
-    def __init__(self, settings: SelfPlaySettings, seed: Seed) -> None:
-        """`seed`: of the draws."""
+    def __init__(self, settings: SelfPlaySettings, seed: Seed, save_steps: int) -> None:
+        """`seed`: of the draws; `save_steps`: agent steps after which a version joins the pool."""
         self._settings = settings
         self._seed = seed
+        self._save_steps = save_steps
         self._passed = 0
-        """Multiples of `save_steps` that the agent steps have passed."""
+        """How many times `save_steps` the agent steps have passed."""
         self._rating = MODEL.rating()
         """Of the policy that learns."""
         self._scores = Scores(maxlen=WINDOW)
@@ -83,7 +84,7 @@ class Opponents:
         before = list(self._pool)
         for lost in [member for member in self._pool if member > version]:
             del self._pool[lost]
-        passed = agent_steps // self._settings.save_steps
+        passed = agent_steps // self._save_steps
         if POOL in self._settings.seats and (passed > self._passed or (version == 0 and not self._pool)):
             self._pool[version] = Opponent(MODEL.rating(mu=self._rating.mu, sigma=self._rating.sigma))
             while len(self._pool) > self._settings.window:

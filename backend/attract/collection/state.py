@@ -46,7 +46,9 @@ class Described:
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
-        self.opponents = Opponents(config.run.self_play, derive_seed(config.run.seed, "opponents"))
+        self.opponents = Opponents(
+            config.run.self_play, derive_seed(config.run.seed, "opponents"), config.save_steps
+        )
         self.counts_at_arrival = config.settings.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule = resolve_schedule(config, config.learning_slots)

@@ -17,6 +17,7 @@ DERIVED: Final = (
     "collection.max_workers",
     "collection.instances_per_worker",
     "collection.seats",
+    "self_play.save_steps",
     "self_play.seats",
     "collection.desync_steps",
 )
@@ -101,6 +102,7 @@ def _resolve_for_game(
         "collection.max_workers": config.row_workers,
         "collection.instances_per_worker": config.num_instances,
         "collection.seats": list(seating.seats),
+        "self_play.save_steps": config.save_steps,
         "self_play.seats": list(settings.self_play.seats) or [NEWEST] * description.num_agents,
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,

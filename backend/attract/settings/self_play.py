@@ -30,8 +30,8 @@ class SelfPlaySettings(Settings):
     plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`. Which seat
     each of them takes is drawn, so that the policy learns every side. Empty: the newest version plays all
     seats and learns from each."""
-    save_steps: Annotated[Positive, Field(title="Steps between saved opponents")] = 20_000
-    """Agent steps after which the newest version joins the pool."""
+    save_steps: Annotated[Positive | None, Field(title="Steps between saved opponents")] = None
+    """Agent steps after which the newest version joins the pool. None: a twentieth of the run."""
     window: Annotated[int, Field(ge=1, le=1000, title="Opponents in the pool")] = 10
     """Versions in the pool; the oldest leaves for the next."""
     play_against_latest_model_ratio: Annotated[Fraction, Field(title="Share of the newest version")] = 0.5

@@ -20,8 +20,8 @@ SEED = Seed(low=1, high=2)
 
 
 def opponents(**settings: Any) -> Opponents:
-    given = {"seats": "newest,pool", "save_steps": 100, "swap_steps": 50, "window": 3, **settings}
-    return Opponents(SelfPlaySettings.from_mapping(given), SEED)
+    given = {"seats": "newest,pool", "swap_steps": 50, "window": 3, **settings}
+    return Opponents(SelfPlaySettings.from_mapping(given), SEED, 100)
 
 
 def filled(*versions: int, **settings: Any) -> Opponents:
@@ -72,7 +72,7 @@ def test_workers_take_turns_at_the_newest() -> None:
 
 def test_draws_follow_from_the_seed_and_what_happened_alone() -> None:
     def draws(seed: Seed) -> list[list[int | str]]:
-        made = Opponents(SelfPlaySettings.from_mapping({"seats": "newest,pool,random"}), seed)
+        made = Opponents(SelfPlaySettings.from_mapping({"seats": "newest,pool,random"}), seed, 20_000)
         for version in range(5):
             made.announced(version, 20_000 * version)
         return [players(made.seats(9, worker, 20_000 * part)[0]) for worker in range(3) for part in range(9)]
@@ -244,6 +244,13 @@ def test_without_opponents_nothing_changes() -> None:
     driven.ready()
     assert all(seat.learns for seat in driven.leases(10)[0].seats)
     assert driven.wanted(PoolChanged) == []
+
+
+def test_a_pool_takes_in_twenty_versions_over_a_run() -> None:
+    play = {"seats": "newest,pool"}
+    assert small_config(self_play=play, total_steps=300_000).save_steps == 15_000
+    assert small_config(self_play=play).save_steps == 50_000
+    assert small_config(self_play=play | {"save_steps": 7}).save_steps == 7
 
 
 # --- settings ---
