@@ -40,6 +40,7 @@ export default defineConfig({
         text: "More",
         items: [
           page("Several agents, memory", "/several-agents"),
+          page("Opponents", "/opponents"),
           page("Train from few steps", "/few-steps"),
           page("Lessons and parameters", "/curriculum"),
           page("Recorded episodes", "/episodes"),

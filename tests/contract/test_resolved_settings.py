@@ -22,6 +22,8 @@ NAMES = GAMES.bundled_names()
 NOTHING = {
     "total_steps",
     "until_return",
+    "until_win_rate",
+    "self_play.against",
     "preset",
     "federated",
     "ppo.clip_range_vf",

@@ -1,5 +1,6 @@
 """Who plays the seats of training leases against the policy that learns: the pool, its ratings, the draws."""
 
+import math
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,6 +65,7 @@ class Opponents:
         self._rating = MODEL.rating()
         """Of the policy that learns."""
         self._scores = Scores(maxlen=WINDOW)
+        self._pool_scores = Scores(maxlen=WINDOW)
         self._pool: dict[int, Opponent] = {}
         """By version, the oldest first."""
         self._others = {seat: Opponent() for seat in settings.seats if seat not in (NEWEST, POOL)}
@@ -147,6 +149,8 @@ class Opponents:
         self._scores.append(_score(own, max(score for _, score in known)))
         for opponent, score in known:
             opponent.scores.append(_score(own, score))
+            if opponent in self._pool.values():
+                self._pool_scores.append(_score(own, score))
         rated = MODEL.rate(
             [[self._rating], *([opponent.rating] for opponent, _ in known)],
             scores=[own, *(score for _, score in known)],
@@ -168,6 +172,21 @@ class Opponents:
             "rollout/rating_std": self._rating.sigma,
         }
 
+    def has_won(self, share: float) -> bool:
+        """Whether the policy won this share of the last 100 episodes against whom `against` names, or all.
+
+        As with a return, a standard error above it.
+        """
+        against = self._settings.against
+        if against is None:
+            scores = self._scores
+        else:
+            scores = self._pool_scores if against == POOL else self._others[against].scores
+        if len(scores) < WINDOW:
+            return False
+        won = sum(scores) / len(scores)
+        return won - math.sqrt(won * (1.0 - won) / len(scores)) >= share
+
     def standings(self) -> list[Standing]:
         """Everybody that it plays against."""
         named = {f"v{version}": opponent for version, opponent in self._pool.items()} | self._others
@@ -188,6 +207,7 @@ class Opponents:
             "passed": self._passed,
             "rating": _numbers(self._rating),
             "scores": list(self._scores),
+            "pool_scores": list(self._pool_scores),
             "pool": [[version, *_state(opponent)] for version, opponent in self._pool.items()],
             "others": [[player, *_state(opponent)] for player, opponent in self._others.items()],
             "drawn": [[worker_id, *drawn] for worker_id, drawn in self._drawn.items()],
@@ -198,6 +218,7 @@ class Opponents:
         self._passed = int(state.get("passed", 0))
         self._rating = MODEL.create_rating(list(state["rating"])) if "rating" in state else MODEL.rating()
         self._scores = Scores(state.get("scores", ()), maxlen=WINDOW)
+        self._pool_scores = Scores(state.get("pool_scores", ()), maxlen=WINDOW)
         pool = {int(version): _opponent(*kept) for version, *kept in state.get("pool", ())}
         self._pool = {version: opponent for version, opponent in pool.items() if version in available}
         others = {str(player): _opponent(*kept) for player, *kept in state.get("others", ())}

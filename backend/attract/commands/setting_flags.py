@@ -38,6 +38,7 @@ OTHER: Final = Group("Other", sort_key=11)
 GROUPS: Final = {
     "total_steps": GOAL,
     "until_return": GOAL,
+    "until_win_rate": GOAL,
     "seed": RUN,
     "preset": RUN,
     "algorithm": LEARNING,

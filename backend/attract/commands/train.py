@@ -62,6 +62,8 @@ class TrainOptions:
     """The same as --collection.instances-per-worker."""
     seats: Alias = None
     """The same as --self-play.seats."""
+    against: Alias = None
+    """The same as --self-play.against."""
     demonstrations: Alias = None
     """The same as --cloning.demonstrations."""
 

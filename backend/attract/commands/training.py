@@ -159,7 +159,7 @@ async def train_game(
                 if stayed:
                     _print_result(console, result, started, server.runs_dir)
                     await _serve_on(gateway, console)
-                if exit_code(result, started.goal, stopped_by) in FINAL_CODES:
+                if exit_code(result, goal_of(started), stopped_by) in FINAL_CODES:
                     await gateway.say_goodbye()
     finally:
         if started is not None and not options.resume:
@@ -170,8 +170,13 @@ async def train_game(
     if not stayed:
         _print_result(console, result, started, server.runs_dir)
     if options.json_output:
-        print_answer(train_answer(result, started.goal))
-    return exit_code(result, started.goal, stopped_by)
+        print_answer(train_answer(result, goal_of(started)))
+    return exit_code(result, goal_of(started), stopped_by)
+
+
+def goal_of(run: RunView) -> float | None:
+    """The mean return or the win rate at which a run ends, if any."""
+    return run.settings.get("until_win_rate") if run.goal is None else run.goal
 
 
 def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = None) -> int:
@@ -179,7 +184,7 @@ def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = No
 
     Args:
         result: of the run.
-        goal: the mean return that was asked for, if any.
+        goal: as `goal_of` has it.
         stopped_by: the code of what asked for the end, if something did.
     """
     if result.state == "failed":
@@ -314,6 +319,9 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(console, f"goal of {goal:g} {reached}")
+    share = started.settings.get("until_win_rate")
+    if share is not None and not result.refused:
+        say(console, f"win rate of {share:g} {'reached' if result.goal_reached else 'not reached'}")
     if result.evaluation is not None:
         say(console, _evaluated(result.evaluation))
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)

@@ -46,10 +46,12 @@ def _summary_line(settings: RunSettings, config: FittedConfig) -> str:
 
 def _end(settings: RunSettings) -> str:
     goal, total = settings.until_return, settings.total_steps
-    if goal is None and total is None:
+    share, whom = settings.until_win_rate, settings.self_play.against or "its opponents"
+    if goal is None and total is None and share is None:
         return "no end given: Ctrl-C stops, saves and exports"
     ends = [
         *([] if goal is None else [f"when the mean return is {goal:g}"]),
+        *([] if share is None else [f"when it wins {share:.0%} against {whom}"]),
         *([] if total is None else [f"after {total:,} steps"]),
     ]
     return f"it ends {' or '.join(ends)}"

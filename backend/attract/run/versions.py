@@ -177,6 +177,9 @@ def judge(state: CoreState, counters: Counters, values: Mapping[str, float], now
     decision = state.progress.goal.after_update(
         counters.updates, counters.agent_steps, is_last_lesson=state.controller.is_last_lesson
     )
+    wanted, opponents = state.settings.until_win_rate, state.collection.opponents
+    if decision == "go_on" and wanted is not None and opponents is not None and opponents.has_won(wanted):
+        state.progress.goal.reached, decision = True, "finish"
     if decision == "evaluate" and state.evaluations.is_running:
         return
     if decision != "go_on" and state.awaited is None:

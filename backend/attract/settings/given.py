@@ -21,6 +21,7 @@ ALIASES: Mapping[str, Path] = {
     "max_workers": ("collection", "max_workers"),
     "instances": ("collection", "instances_per_worker"),
     "seats": ("self_play", "seats"),
+    "against": ("self_play", "against"),
     "demonstrations": ("cloning", "demonstrations"),
 }
 """Shorter flags of `attract train`, as its parameters are called, and the setting each gives."""

@@ -12,7 +12,16 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from attract.schema.devices import DeviceName
 from attract.settings.algorithm import AlgorithmSettings, RunContext
-from attract.settings.base import LearnerName, LogFormat, LogLevel, Positive, Settings, split_names, variable
+from attract.settings.base import (
+    Fraction,
+    LearnerName,
+    LogFormat,
+    LogLevel,
+    Positive,
+    Settings,
+    split_names,
+    variable,
+)
 from attract.settings.cloning import CloningSettings
 from attract.settings.collection import CollectionSettings
 from attract.settings.curriculum import (
@@ -120,6 +129,9 @@ class RunSettings(Settings):
     until_return: Annotated[float | None, Field(title="Stop at return")] = None
     """Ends the run once the mean return of the last 100 training episodes reaches this and an evaluation
     confirms it: its mean is one standard error above. None: no goal."""
+    until_win_rate: Annotated[Fraction | None, Field(title="Stop at win rate")] = None
+    """Ends the run once the policy has won this share of the last 100 whole episodes against opponents, or
+    against the one that `self_play.against` names; a standard error above it. None: no goal."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Device of the learner. `auto`: a CUDA GPU if torch finds one and the network keeps it busy (with
     convolutions, memory, attention, or 100,000 weights), otherwise the CPU."""
@@ -209,6 +221,10 @@ class RunSettings(Settings):
     @model_validator(mode="after")
     def _fit_seats(self) -> Self:
         if not self.self_play.is_on:
+            if self.until_win_rate is not None:
+                raise ValueError(
+                    "until_win_rate: nobody is there to win against; name opponents by self_play.seats"
+                )
             return self
         if self.collection.seats:
             raise ValueError("self_play.seats: opponents are of one policy; leave collection.seats empty")

@@ -42,10 +42,16 @@ class SelfPlaySettings(Settings):
     """How a version is drawn from the pool. `hard`: those that the newest version seldom beats come more
     often."""
 
+    against: Annotated[Player | None, Field(title="Win against")] = None
+    """The opponent that `until_win_rate` counts, as `seats` names it; None: all of them."""
+
     @model_validator(mode="after")
     def _learns(self) -> Self:
         if self.seats and NEWEST not in self.seats:
             raise ValueError("seats: none is `newest`, so nothing would learn; name it for one seat at least")
+        if self.against is not None and (self.against == NEWEST or self.against not in self.seats):
+            seats = ", ".join(self.seats) or "empty"
+            raise ValueError(f"against {self.against!r}: it is no opponent; seats are {seats}")
         return self
 
     @property

@@ -18,7 +18,10 @@ from attract.settings.presets import layer_settings
 from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
 from attract.settings.variables import SETTING_VARIABLES
 
-NOT_SEARCHED = ("seed", "total_steps", "until_return", "collection.num_workers", "preset", "parameters")
+NOT_SEARCHED = (
+    *("seed", "total_steps", "until_return", "until_win_rate", "self_play.against"),
+    *("collection.num_workers", "preset", "parameters"),
+)
 """They are the measure, or what is measured with."""
 ABSENT = object()
 SETTING_NAMES = tuple(".".join(map(str, path)) for path in SETTING_VARIABLES.values())

@@ -351,7 +351,7 @@ class Tuner:
         return {
             name: value
             for name, value in merged.items()
-            if name not in ("seed", "total_steps", "until_return")
+            if name not in ("seed", "total_steps", "until_return", "until_win_rate")
         }
 
     # --- what is reported ---

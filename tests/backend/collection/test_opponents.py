@@ -159,6 +159,22 @@ def test_D2_pool_ratings_and_draws_survive_a_checkpoint() -> None:
     assert again.state() == opponents(seats="newest,pool,random").state()
 
 
+def test_a_goal_is_won_over_the_last_hundred_and_a_standard_error_above() -> None:
+    made = filled(2, seats="newest,pool,random", against="random")
+    own, past = Seat(policy_version=9), Seat(policy_version=2, learns=False)
+    luck = Seat(script="random", learns=False)
+    for _ in range(99):
+        made.count((own, past, luck), [1.0, 2.0, 0.0])
+    assert not made.has_won(0.5), "99 episodes"
+    made.count((own, past, luck), [1.0, 2.0, 0.0])
+    assert made.has_won(1.0), "always against random play, never against the pool"
+    for _ in range(20):
+        made.count((own, past, luck), [0.0, 2.0, 1.0])
+    # 0.8 with a standard error of sqrt(0.8 * 0.2 / 100) = 0.04.
+    assert made.has_won(0.76) and not made.has_won(0.77)
+    assert not filled(2, seats="newest,pool,random").has_won(0.1)
+
+
 # --- leases ---
 
 
@@ -267,6 +283,9 @@ def test_a_pool_takes_in_twenty_versions_over_a_run() -> None:
         ),
         ({"self_play": {"seats": "newest,pool"}, "collection": {"inference": "server"}}, "in the workers"),
         ({"self_play": {"window": 0}}, "self_play.window"),
+        ({"until_win_rate": 0.8}, "nobody is there to win against"),
+        ({"until_win_rate": 1.5, "self_play": {"seats": "newest,pool"}}, "until_win_rate"),
+        ({"self_play": {"seats": "newest,pool", "against": "random"}}, "it is no opponent"),
     ],
 )
 def test_what_cannot_be_is_refused(given: dict[str, Any], says: str) -> None:
