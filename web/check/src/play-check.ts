@@ -170,16 +170,14 @@ export function* started(
   parameters?: Readonly<Record<string, number>>,
 ): Generator<Pause, void> {
   yield;
-  const ahead = instance.startAhead(episode, parameters);
-  if (ahead !== null) yield ahead;
-  instance.start(episode, parameters);
+  const begun = instance.begin(episode, parameters);
+  if (begun !== null) yield begun;
 }
 
 /** Takes a step, with a pause before it where the game needs one. */
 export function* stepped(instance: Instance, action: Action | ArrayLike<Action>): Generator<Pause, void> {
-  const ahead = instance.stepAhead(action);
-  if (ahead !== null) yield ahead;
-  instance.step(action);
+  const taken = instance.take(action);
+  if (taken !== null) yield taken;
 }
 
 /** What a play with pauses comes to when nothing is waited for. */

@@ -315,8 +315,7 @@ class PageCheck {
     const frames = this.#frames({});
     await frames.preload();
     const other = this.#instance(frames, 5);
-    await other.startAhead(0);
-    other.start(0);
+    await other.begin(0);
     const { step, stepAhead } = instance;
     instance.stepAhead = (action) => {
       const own = stepAhead.call(instance, action);
