@@ -41,8 +41,7 @@ async function crowd(
     const seedLow = isAlike ? SEED : SEED + i;
     const instance = createInstance(frames.definition, { seedLow });
     await frames.preload();
-    await instance.startAhead(0);
-    instance.start(0);
+    await instance.begin(0);
     players.push({ instance, player: new RandomPlayer(frames.definition.action, seedLow) });
   }
   return { frames, players };
@@ -54,8 +53,7 @@ async function step({ instance, player }: Player, frames: PageFrames): Promise<A
   instance.step(drawn);
   if (instance.episodeOver) {
     await frames.preload();
-    await instance.startAhead(instance.episode + 1);
-    instance.start(instance.episode + 1);
+    await instance.begin(instance.episode + 1);
   }
   return drawn;
 }
@@ -176,8 +174,7 @@ const attractPageTrials = {
         const hash = new Hash();
         if (!instance.episodeOver) instance.cut();
         await frames.preload();
-        await instance.startAhead(episode);
-        instance.start(episode);
+        await instance.begin(episode);
         for (let i = 0; i < maxSteps && !instance.episodeOver; i++) {
           if (!again) actions.push(drawActions(instance, player));
           if (i >= actions.length) return "longer";
@@ -211,8 +208,7 @@ const attractPageTrials = {
       await frames.preload();
       // In an evaluation each episode is the first of its copy that has this number.
       instance.setStream(seed.low, seed.high, episode);
-      await instance.startAhead(0);
-      instance.start(0);
+      await instance.begin(0);
       agent?.reset();
       let sum = 0;
       while (!instance.episodeOver) {
@@ -238,8 +234,7 @@ const attractPageTrials = {
     const instance = createInstance(frames.definition, { seedLow: SEED });
     const agent = agentOf(policy);
     await frames.preload();
-    await instance.startAhead(0);
-    instance.start(0);
+    await instance.begin(0);
     for (let i = 0; i < steps && !instance.episodeOver; i++) {
       const mask = instance.masks[0];
       instance.step(agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null }));
@@ -260,8 +255,7 @@ const attractPageTrials = {
     const isOver = instance.episodeOver;
     if (isOver) {
       await frames.preload();
-      await instance.startAhead(instance.episode + 1);
-      instance.start(instance.episode + 1);
+      await instance.begin(instance.episode + 1);
     }
     return { observation: leavesOf(instance.views[0]), reward, isOver };
   },

@@ -69,7 +69,7 @@ describe.each(games)("%s", (name) => {
     const { default: game } = (await import(/* @vite-ignore */ pathToFileURL(out).href)) as {
       default: GameDefinition;
     };
-    const report = checkGame(game, {
+    const report = await checkGame(game, {
       steps: 500,
       now: performance.now.bind(performance),
       heapBytes: () => process.memoryUsage().heapUsed,

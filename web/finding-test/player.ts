@@ -1,7 +1,7 @@
 /** Plays the episode of a finding and says whether the fault is still there. */
 
 import type { RecordedEpisode } from "@attract/schema";
-import type { Action, GameDefinition } from "attract/contract";
+import type { GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { numActionComponents, numChoices } from "attract/spaces";
@@ -203,8 +203,7 @@ class Stage {
     instance.setStream(seed.low, seed.high, stream);
     try {
       await this.#pages?.preload();
-      await instance.startAhead(episode, parameters);
-      instance.start(episode, parameters);
+      await instance.begin(episode, parameters);
       for (let step = 0; step < script.numSteps && !instance.episodeOver; step++) {
         play.seen.push(this.#state(instance));
         const difference = isDifferent ? null : script.difference(step, instance);
@@ -212,9 +211,7 @@ class Stage {
           isDifferent = true;
           this.notes.push(`This build plays differently from the recorded one: ${difference.text}.`);
         }
-        const action: Action | readonly Action[] = script.action(step, instance);
-        await instance.stepAhead(action as Action);
-        instance.step(action as Action);
+        await instance.take(script.action(step, instance));
       }
       play.seen.push(this.#state(instance));
       // What the page has asked for, and a promise that it rejected, may be under way.

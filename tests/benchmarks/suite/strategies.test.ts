@@ -26,8 +26,8 @@ for (const name of [...names, "duel-against-strategy"])
     (await import(`../../../benchmarks/suite/${name}.ts`)) as { default: GameDefinition }
   ).default;
 
-test.each(names)("%s can be trained, watched and played by hand", (name) => {
-  const report = checkGame(games[name], {
+test.each(names)("%s can be trained, watched and played by hand", async (name) => {
+  const report = await checkGame(games[name], {
     steps: 2_000,
     now: performance.now.bind(performance),
     heapBytes: () => process.memoryUsage().heapUsed,

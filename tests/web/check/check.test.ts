@@ -51,17 +51,19 @@ function wait(milliseconds: number): number {
   return 0;
 }
 
-function found(definition: GameDefinition): string[] {
-  return checkGame(definition, METERS).findings.map(({ severity, id, text }) => `${severity} ${id}: ${text}`);
+async function found(definition: GameDefinition): Promise<string[]> {
+  const { findings } = await checkGame(definition, METERS);
+  return findings.map(({ severity, id, text }) => `${severity} ${id}: ${text}`);
 }
 
-test("a draw() that needs a page is told of with its place: there is none where games are drawn", () => {
+test("a draw() that needs a page is told of with its place: there is none where games are drawn", async () => {
   const definition = walk({
     draw() {
       document.createElement("canvas");
     },
   });
-  const [finding, ...others] = checkGame(definition, METERS).findings;
+  const { findings } = await checkGame(definition, METERS);
+  const [finding, ...others] = findings;
   expect(others).toEqual([]);
   expect(`${finding.severity} ${finding.id}: ${finding.text}`).toContain(
     "document is not defined; games run in a web worker, without a page",
@@ -69,8 +71,8 @@ test("a draw() that needs a page is told of with its place: there is none where 
   expect(finding.stack).toContain("check.test.ts");
 });
 
-test("a sound game has no findings, and its play is measured", () => {
-  const report = checkGame(walk(), { ...METERS, heapBytes: () => 0 });
+test("a sound game has no findings, and its play is measured", async () => {
+  const report = await checkGame(walk(), { ...METERS, heapBytes: () => 0 });
   expect(report.findings).toEqual([]);
   expect(report.isTrainable).toBe(true);
   expect(report.play).toMatchObject({
@@ -112,7 +114,7 @@ function paid(): GameDefinition {
   });
 }
 
-test("random play alone: so many episodes, under the given parameters, and nothing is judged", () => {
+test("random play alone: so many episodes, under the given parameters, and nothing is judged", async () => {
   const phases: string[] = [];
   const played = (factor: number) =>
     checkGame(paid(), {
@@ -120,14 +122,15 @@ test("random play alone: so many episodes, under the given parameters, and nothi
       onPhase: (phase) => phases.push(phase),
       only: { episodes: 4, parameters: { factor: { kind: "constant", values: [factor] } } },
     });
-  const { findings, play } = played(1);
+  const { findings, play } = await played(1);
   // Means over the agents: (2 + 6) / 2 = 4 in even episodes, (4 + 8) / 2 = 6 in odd ones.
   expect(play).toMatchObject({ episodes: 4, steps: 8, returnMean: 5, returnStd: 1, lengthMean: 2 });
-  expect(played(2).play).toMatchObject({ returnMean: 10, returnStd: 2 });
+  expect((await played(2)).play).toMatchObject({ returnMean: 10, returnStd: 2 });
   expect(findings).toEqual([]);
   expect(phases.slice(0, 3)).toEqual(["create()", "create()", "random play"]);
   // An ordinary check counts the same way.
-  expect(checkGame(paid(), METERS).play).toMatchObject({ episodes: 1000, returnMean: 5, returnStd: 1 });
+  const ordinary = await checkGame(paid(), METERS);
+  expect(ordinary.play).toMatchObject({ episodes: 1000, returnMean: 5, returnStd: 1 });
 });
 
 describe("each fault is found, and only it", () => {
@@ -333,8 +336,8 @@ describe("each fault is found, and only it", () => {
     ],
   ];
   for (const [name, definition, pattern] of cases) {
-    test(name, () => {
-      const findings = found(definition);
+    test(name, async () => {
+      const findings = await found(definition);
       expect(
         findings.some((finding) => pattern.test(finding)),
         findings.join("\n"),
@@ -355,12 +358,9 @@ describe("each fault is found, and only it", () => {
   });
 });
 
-test("where nobody is active it is said once, and not where somebody is from the first update on", () => {
-  const observation = [
-    [0, 0],
-    [0, 0],
-  ];
-  const nobody = (active: boolean) => {
+test("where nobody is active it is said once, and not where somebody is from the first update on", async () => {
+  const observation = Array.from({ length: 2 }, () => [0, 0]);
+  const nobody = async (active: boolean) => {
     const game = walk(
       {
         start: () => ({ observation, active: [false, false] }),
@@ -368,32 +368,32 @@ test("where nobody is active it is said once, and not where somebody is from the
       },
       { numAgents: 2 },
     );
-    return found(game).filter((finding) => finding.includes("no-active-agent"));
+    return (await found(game)).filter((finding) => finding.includes("no-active-agent"));
   };
-  expect(nobody(false)).toHaveLength(1);
-  expect(nobody(true)).toEqual([]);
+  expect(await nobody(false)).toHaveLength(1);
+  expect(await nobody(true)).toEqual([]);
 });
 
 describe("determinism", () => {
-  test("a game that remembers its last episode in the module", () => {
+  test("a game that remembers its last episode in the module", async () => {
     let drift = 0;
     const definition = walk({
       start: ({ random }) => [random() / 2 + drift++ * 1e-3 - Math.floor(drift / 400) * 0.4, 0],
     });
-    expect(found(definition).join("\n")).toMatch(
+    expect((await found(definition)).join("\n")).toMatch(
       /error not-reproducible: .* differently in a new game: at the start of episode 0 observation\[0\] was [\d.]+, then/,
     );
   });
 
-  test("Math.random is named as the probable cause", () => {
+  test("Math.random is named as the probable cause", async () => {
     const definition = walk({ start: () => [Math.random(), 0] });
-    const { findings } = checkGame(definition, METERS);
+    const { findings } = await checkGame(definition, METERS);
     expect(findings.find(({ id }) => id === "not-reproducible")?.fix).toBe(
       "remove Math.random, the probable cause",
     );
   });
 
-  test("a game whose episodes leave something behind in it alone", () => {
+  test("a game whose episodes leave something behind in it alone", async () => {
     const definition = defineGame({
       ...walk(),
       create: () => {
@@ -409,13 +409,13 @@ describe("determinism", () => {
         return game;
       },
     } as GameOptions);
-    expect(found(definition).join("\n")).toMatch(
+    expect((await found(definition)).join("\n")).toMatch(
       /error state-survives-start: .*: at the start of episode 0 observation\[0\] was 0, then 0\.\d+/,
     );
   });
 });
 
-test("a label used as an action is named with its place and the number to compare with", () => {
+test("a label used as an action is named with its place and the number to compare with", async () => {
   class Labelled {
     x = 0;
     start() {
@@ -430,7 +430,8 @@ test("a label used as an action is named with its place and the number to compar
     }
   }
   const module = { name: "games/x.js", text: `// the module\n${Labelled.toString()}` };
-  const { findings } = checkGame(walk({}, { create: () => new Labelled() as never }), { ...METERS, module });
+  const game = walk({}, { create: () => new Labelled() as never });
+  const { findings } = await checkGame(game, { ...METERS, module });
   const finding = findings.find(({ id }) => id === "ignored-actions")!;
   expect(finding.text).toContain('; the game compares with the label "left", "right"');
   expect(finding.fix).toBe('an action is the number of its label: write action === 0 for "left"');
@@ -439,9 +440,9 @@ test("a label used as an action is named with its place and the number to compar
 });
 
 describe("a game that cannot be played", () => {
-  test("is told from one that fails now and then", () => {
+  test("is told from one that fails now and then", async () => {
     const never = walk({ update: () => ({ observation: [0, 0], reward: Number.NaN }) });
-    expect(checkGame(never, METERS)).toMatchObject({ isUnplayable: true, play: null });
+    expect(await checkGame(never, METERS)).toMatchObject({ isUnplayable: true, play: null });
     let updates = 0;
     const once = walk({
       update: () => ({
@@ -450,10 +451,10 @@ describe("a game that cannot be played", () => {
         done: updates % 20 === 0,
       }),
     });
-    expect(checkGame(once, METERS)).toMatchObject({ isUnplayable: false, isTrainable: false });
+    expect(await checkGame(once, METERS)).toMatchObject({ isUnplayable: false, isTrainable: false });
   });
 
-  test("its failure names the method, whose place can be found, once", () => {
+  test("its failure names the method, whose place can be found, once", async () => {
     class Catch {
       start() {
         return [0, 0];
@@ -462,7 +463,7 @@ describe("a game that cannot be played", () => {
         return { observation: [0, 0], reward: 0 / 0 };
       }
     }
-    const { findings } = checkGame(walk({}, { create: () => new Catch() as never }), METERS);
+    const { findings } = await checkGame(walk({}, { create: () => new Catch() as never }), METERS);
     const [finding, ...more] = findings.filter(({ id }) => id === "contract");
     expect(more).toEqual([]);
     expect(finding.method).toMatchObject({ name: "Catch.update", field: "reward" });
@@ -471,7 +472,7 @@ describe("a game that cannot be played", () => {
   });
 });
 
-test("a check without much time says less, never something else", () => {
+test("a check without much time says less, never something else", async () => {
   let now = 0;
   const slow = walk({
     update: (_deltaTime: number, action: number) => {
@@ -479,18 +480,18 @@ test("a check without much time says less, never something else", () => {
       return { observation: [action, 0], reward: action, done: true };
     },
   } as Partial<Game>);
-  const { findings } = checkGame(slow, { now: () => now, budgetMilliseconds: 50 });
+  const { findings } = await checkGame(slow, { now: () => now, budgetMilliseconds: 50 });
   expect(findings.map(({ id }) => id)).toEqual(["slow-step"]);
 });
 
-test("the globals are put back, also after an exception", () => {
+test("the globals are put back, also after an exception", async () => {
   const originals = [Math.random, Date, performance.now];
-  checkGame(countingGame({ tickResult: () => ({ reward: Number.NaN }) }), METERS);
+  await checkGame(countingGame({ tickResult: () => ({ reward: Number.NaN }) }), METERS);
   expect([Math.random, Date, performance.now]).toEqual(originals);
 });
 
-test("what is no game at all is reported, not thrown", () => {
-  expect(checkGame(undefined as never, METERS)).toMatchObject({
+test("what is no game at all is reported, not thrown", async () => {
+  expect(await checkGame(undefined as never, METERS)).toMatchObject({
     isTrainable: false,
     description: null,
     play: null,

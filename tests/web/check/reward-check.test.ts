@@ -47,7 +47,7 @@ test("episodes of one step are named from three on, where they are three of four
   expect(said([[0], [1], [0]])).toEqual([]);
 });
 
-test("a game of one step whose choices differ is a bandit, and rewards of any one size can be learned from", () => {
+test("a game of one step whose choices differ is a bandit, and rewards of any one size can be learned from", async () => {
   let ticks = 0;
   const updates: Game["update"][] = [
     (_deltaTime, action) => ({ observation: [0, 0], reward: Number(action === 1), terminated: true }),
@@ -65,7 +65,7 @@ test("a game of one step whose choices differ is a bandit, and rewards of any on
       action: discrete(["left", "right"]),
       create: () => ({ start: () => [0, 0], update }),
     });
-    const { findings } = checkGame(game, { steps: 2_000, now: () => 0 });
+    const { findings } = await checkGame(game, { steps: 2_000, now: () => 0 });
     expect(findings.length).toBeGreaterThan(0); // nothing is drawn
     expect(findings.filter(({ id }) => /over-at-once|reward-size/.test(id))).toEqual([]);
   }

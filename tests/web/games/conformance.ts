@@ -9,8 +9,8 @@ export function describeConformance(
   definition: GameDefinition,
   expected: { maxMicrosecondsPerTick: number; warnings?: string[] },
 ): void {
-  describe(`${definition.id} conforms`, () => {
-    const report = checkGame(definition, {
+  describe(`${definition.id} conforms`, async () => {
+    const report = await checkGame(definition, {
       now: performance.now.bind(performance),
       heapBytes: () => process.memoryUsage().heapUsed,
     });

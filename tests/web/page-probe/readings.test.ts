@@ -42,19 +42,6 @@ test("the score is what is called so and grows, not the best one and not a clock
   expect(scores.map(({ place }) => place.text)).toEqual(["w.game.score", "w.game.coins"]);
 });
 
-test("what grows at a steady pace comes after what grows when something happens: it may be a clock", () => {
-  const happened = [
-    [4, 9, 30, 33, 51],
-    [2, 17, 19, 44, 58],
-  ];
-  const { score, scores } = read([
-    ["w.b", (tick) => Math.floor(tick / 12)],
-    ["w.barrels", (tick, play) => happened[play].filter((at) => at <= tick).length],
-  ]);
-  expect(score?.place.text).toBe("w.barrels");
-  expect(scores.map(({ place }) => place.text)).toEqual(["w.barrels", "w.b"]);
-});
-
 test("an angle is read by its direction, in radians or degrees; what never turns is none", () => {
   const turned = (step: number) => {
     const { seen } = read([["w.ship.heading", (tick) => step * Math.floor(tick / 2)]], ["w.ship.heading"]);

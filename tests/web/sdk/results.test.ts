@@ -47,8 +47,8 @@ test("hostile 8: of several agents the one is named", () => {
   expect(() => instance.step([0, 0])).toThrow("reward[1] = 1.5, but defineGame() declares reward: 0 to 1");
 });
 
-test("hostile 8: `attract check` says which reward is outside, and where", () => {
-  const { findings, isTrainable } = checkGame(countingGame({ maxSeconds: 10, reward: RANGE }), {
+test("hostile 8: `attract check` says which reward is outside, and where", async () => {
+  const { findings, isTrainable } = await checkGame(countingGame({ maxSeconds: 10, reward: RANGE }), {
     steps: 500,
     now: () => 0,
   });

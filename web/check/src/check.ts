@@ -64,11 +64,11 @@ const SLOW_CREATE_MS = 30;
 const SLOW_STEP_MS = 1;
 
 /** Everything found out about `definition`; never throws because of the game. */
-export function checkGame(definition: GameDefinition, options: CheckOptions): GameReport {
+export async function checkGame(definition: GameDefinition, options: CheckOptions): Promise<GameReport> {
   const calls = options.calls ?? new ForbiddenCalls(options.module?.name);
   if (options.calls === undefined) calls.watch();
   try {
-    return new GameCheck(definition, options, calls).run();
+    return await new GameCheck(definition, options, calls).run();
   } finally {
     if (options.calls === undefined) calls.restore();
   }
@@ -89,7 +89,7 @@ class GameCheck {
     this.#calls = calls;
   }
 
-  run(): GameReport {
+  async run(): Promise<GameReport> {
     const { now, budgetMilliseconds = Number.POSITIVE_INFINITY } = this.#options;
     const deadline = new Deadline(now, now() + budgetMilliseconds);
     let description: GameDescription | null = null;
@@ -97,7 +97,7 @@ class GameCheck {
     this.#phase("create()");
     try {
       description = describe(this.#definition);
-      play = this.#play(description, deadline);
+      play = await this.#play(description, deadline);
     } catch (error) {
       const isGames = error instanceof GameError;
       const id = description === null && !isGames ? "definition" : "contract";
@@ -117,18 +117,19 @@ class GameCheck {
   }
 
   /** Skips phases for which no time is left: for a slow game the report of its speed is enough. */
-  #play(description: GameDescription, deadline: Deadline): PlayMeasurements {
+  async #play(description: GameDescription, deadline: Deadline): Promise<PlayMeasurements> {
     const definition = this.#definition;
     if (this.#options.only !== undefined) {
-      const played = this.#playAtRandom(description, deadline);
+      const played = await this.#playAtRandom(description, deadline);
       return { ...played, microsecondsPerTick: 0, bytesPerTick: null, createMilliseconds: 0 };
     }
-    const summary = this.#playAtRandom(description, deadline.share(0.3));
+    const summary = await this.#playAtRandom(description, deadline.share(0.3));
     this.#phase("a measurement of its speed");
     const costs = this.#measure(summary, deadline.share(0.2));
     if (!deadline.isOver) {
       this.#phase("a repetition of the same play");
-      checkDeterminism(definition, this.#report, deadline.share(0.4), () => [...this.#calls.counts.keys()]);
+      const causes = (): string[] => [...this.#calls.counts.keys()];
+      await checkDeterminism(definition, this.#report, deadline.share(0.4), causes);
     }
     if (!deadline.isOver) {
       this.#phase("the same moment with every action");
@@ -147,7 +148,7 @@ class GameCheck {
     return { ...summary, ...costs };
   }
 
-  #playAtRandom(description: GameDescription, deadline: Deadline): PlaySummary {
+  async #playAtRandom(description: GameDescription, deadline: Deadline): Promise<PlaySummary> {
     this.#phase("create()");
     const instance = this.#watched(1);
     const { step } = instance;
@@ -161,7 +162,7 @@ class GameCheck {
     const steps = only === undefined ? Math.min(MAX_STEPS, wanted) : Number.POSITIVE_INFINITY;
     this.#phase("random play");
     try {
-      return playAtRandom(this.#definition, description, instance, steps, this.#report, deadline, only);
+      return await playAtRandom(this.#definition, description, instance, steps, this.#report, deadline, only);
     } catch (error) {
       this.#isUnplayable = this.#failsAgain();
       if (error instanceof GameError) {

@@ -6,7 +6,7 @@ import type { Instance } from "attract/instance";
 import { observedName, observedRow } from "attract/observed";
 import { drawActions, RandomPlayer } from "attract/random-play";
 import type { Deadline, Report } from "./check-finding.ts";
-import { drained, type Pause, started, stepped } from "./play-check.ts";
+import type { Pause } from "./play-check.ts";
 
 const STEPS = 1_000;
 /** Fewer say nothing. */
@@ -27,21 +27,21 @@ export interface Play {
 }
 
 /** `causes`: names of forbidden functions that the game was seen to call, which would explain a difference. */
-export function checkDeterminism(
+export async function checkDeterminism(
   definition: GameDefinition,
   report: Report,
   deadline: Deadline,
   causes: () => readonly string[],
-): void {
+): Promise<void> {
   const first = createInstance(definition, { seedLow: 2 });
   // What is played now is played five times in all.
-  const original = play(definition, first, 2, deadline.share(0.2));
+  const original = await play(definition, first, 2, deadline.share(0.2));
   if (original.actions.length < MIN_STEPS) return;
   let difference: string | null = null;
   for (let extra = 1; extra <= REPEATS && difference === null && (extra === 1 || !deadline.isOver); extra++) {
     // Other copies play in between, more each time: what counts games in the module must not come out even.
     for (let start = 0; start < extra; start++) createInstance(definition, { seedLow: 5 }).start(start);
-    const again = replay(definition, createInstance(definition, { seedLow: 2 }), original);
+    const again = await replay(definition, createInstance(definition, { seedLow: 2 }), original);
     difference = firstDifference(definition, first, original.rows, again);
   }
   if (difference !== null) {
@@ -60,9 +60,9 @@ export function checkDeterminism(
   // `first` has played one stream and is in the middle of an episode, as when training cuts one.
   if (deadline.isOver) return;
   const fresh = createInstance(definition, { seedLow: 3 });
-  const other = play(definition, fresh, 3, deadline.share(0.3));
+  const other = await play(definition, fresh, 3, deadline.share(0.3));
   first.setStream(3, 0, 0);
-  const left = firstDifference(definition, first, other.rows, replay(definition, first, other));
+  const left = firstDifference(definition, first, other.rows, await replay(definition, first, other));
   if (left !== null) {
     report({
       id: "state-survives-start",
@@ -72,13 +72,13 @@ export function checkDeterminism(
     });
     return;
   }
-  if (!deadline.isOver) checkVariety(definition, report, original);
+  if (!deadline.isOver) await checkVariety(definition, report, original);
 }
 
 /** Whether chance plays any part: another seed under the same actions should show something else. */
-function checkVariety(definition: GameDefinition, report: Report, original: Play): void {
+async function checkVariety(definition: GameDefinition, report: Report, original: Play): Promise<void> {
   const instance = createInstance(definition, { seedLow: 4 });
-  const other = replay(definition, instance, original);
+  const other = await replay(definition, instance, original);
   if (firstDifference(definition, instance, original.rows, other) !== null) return;
   report({
     id: "no-variety",
@@ -88,58 +88,57 @@ function checkVariety(definition: GameDefinition, report: Report, original: Play
   });
 }
 
-function play(...given: Parameters<typeof playing>): Play {
-  return drained(playing(...given));
-}
-
-function replay(...given: Parameters<typeof replaying>): Row[] {
-  return drained(replaying(...given));
-}
-
-/** Up to `steps` steps at random from episode 0 on, with a pause before each start. */
-export function* playing(
+/** Up to `steps` steps at random from episode 0 on. */
+export async function play(
   definition: GameDefinition,
   instance: Instance,
   seed: number,
   deadline: Deadline,
   steps = STEPS,
-): Generator<Pause, Play> {
+  pause?: Pause,
+): Promise<Play> {
   const player = new RandomPlayer(definition.action, seed);
   const actions: Play["actions"] = [];
   const rows: Row[] = [];
-  yield* started(instance, 0);
+  await pause?.();
+  await instance.begin(0);
   rows.push(rowOf(definition, instance));
   for (let step = 0; step < steps && !deadline.isOver; step++) {
     const drawn = drawActions(instance, player);
     actions.push(drawn);
-    yield* stepped(instance, drawn);
+    const taken = instance.take(drawn);
+    if (taken !== null) await taken;
     rows.push(rowOf(definition, instance));
     if (!instance.episodeOver) continue;
-    yield* started(instance, instance.episode + 1);
+    await pause?.();
+    await instance.begin(instance.episode + 1);
     rows.push(rowOf(definition, instance));
   }
   return { rows, actions };
 }
 
 /**
- * What the actions of a play bring this time; shorter when an episode ended elsewhere, or the time was up. With a pause before
- * each start.
+ * What the actions of a play bring this time; shorter when an episode ended elsewhere, or the time was up.
  */
-export function* replaying(
+export async function replay(
   definition: GameDefinition,
   instance: Instance,
   original: Play,
   deadline?: Deadline,
-): Generator<Pause, Row[]> {
+  pause?: Pause,
+): Promise<Row[]> {
   const rows: Row[] = [];
-  yield* started(instance, 0);
+  await pause?.();
+  await instance.begin(0);
   rows.push(rowOf(definition, instance));
   for (const action of original.actions) {
     if (deadline?.isOver) break;
-    yield* stepped(instance, action);
+    const taken = instance.take(action);
+    if (taken !== null) await taken;
     rows.push(rowOf(definition, instance));
     if (instance.episodeOver) {
-      yield* started(instance, instance.episode + 1);
+      await pause?.();
+      await instance.begin(instance.episode + 1);
       rows.push(rowOf(definition, instance));
     }
     if (rows.at(-1)!.episode !== original.rows[rows.length - 1]?.episode) break;

@@ -1,6 +1,6 @@
 /** Random play over whole episodes: whether they end, stay within their boxes, and tell and reward anything. */
 
-import type { Action, Game, GameDefinition, UpdateResult } from "attract/contract";
+import type { Game, GameDefinition, UpdateResult } from "attract/contract";
 import type { GameDescription } from "attract/description";
 import { show } from "attract/errors";
 import type { EndReason, Instance } from "attract/instance";
@@ -68,13 +68,8 @@ export interface OnlyPlay {
 /** The wire's limit. */
 const MAX_RETURNS = 100;
 
-/** Plays up to `steps` steps. Raises GameError as the game does. */
-export function playAtRandom(...given: Parameters<typeof playingAtRandom>): PlaySummary {
-  return drained(playingAtRandom(...given));
-}
-
-/** As `playAtRandom`, with a pause before each start: a game that lives in a page may have to wait for one. */
-export function* playingAtRandom(
+/** Plays up to `steps` steps. Rejects with GameError as the game does. */
+export async function playAtRandom(
   definition: GameDefinition,
   description: GameDescription,
   instance: Instance,
@@ -82,7 +77,8 @@ export function* playingAtRandom(
   report: Report,
   deadline: Deadline,
   only?: OnlyPlay,
-): Generator<Pause, PlaySummary> {
+  pause?: Pause,
+): Promise<PlaySummary> {
   const player = new RandomPlayer(description.action, SEED);
   const drawn = new ParameterSampler(only?.parameters ?? {});
   const watch = new ObservationWatch(definition, instance, report);
@@ -99,10 +95,12 @@ export function* playingAtRandom(
   let isNobodyReported = false;
   const returns: number[] = [];
   let lengths = 0;
-  yield* started(instance, 0, drawn.sample(SEED, 0, 0, 0));
+  await pause?.();
+  await instance.begin(0, drawn.sample(SEED, 0, 0, 0));
   watch.look("start", "at the start of episode 0");
   for (; summary.steps < steps && !deadline.isOver; summary.steps++) {
-    yield* stepped(instance, drawActions(instance, player));
+    const taken = instance.take(drawActions(instance, player));
+    if (taken !== null) await taken;
     summary.ticks += instance.executedTicks;
     let isPaid = false;
     for (let agent = 0; agent < instance.numAgents; agent++) {
@@ -128,7 +126,8 @@ export function* playingAtRandom(
       summary.steps++;
       break;
     }
-    yield* started(instance, summary.episodes, drawn.sample(SEED, 0, summary.episodes, 0));
+    await pause?.();
+    await instance.begin(summary.episodes, drawn.sample(SEED, 0, summary.episodes, 0));
     watch.look("start", `at the start of episode ${summary.episodes}`);
   }
   const played = {
@@ -160,35 +159,8 @@ export function* playingAtRandom(
   return played;
 }
 
-/** Where a play may pause for a while; with a promise, it must pause until that resolves. */
-export type Pause = Promise<void> | null | undefined;
-
-/** Starts an episode, with a pause before it. */
-export function* started(
-  instance: Instance,
-  episode: number,
-  parameters?: Readonly<Record<string, number>>,
-): Generator<Pause, void> {
-  yield;
-  const ahead = instance.startAhead(episode, parameters);
-  if (ahead !== null) yield ahead;
-  instance.start(episode, parameters);
-}
-
-/** Takes a step, with a pause before it where the game needs one. */
-export function* stepped(instance: Instance, action: Action | ArrayLike<Action>): Generator<Pause, void> {
-  const ahead = instance.stepAhead(action);
-  if (ahead !== null) yield ahead;
-  instance.step(action);
-}
-
-/** What a play with pauses comes to when nothing is waited for. */
-export function drained<T>(play: Generator<Pause, T>): T {
-  for (;;) {
-    const next = play.next();
-    if (next.done) return next.value;
-  }
-}
+/** What a play waits for before each start: a game that lives in a page may need one. */
+export type Pause = () => Promise<void>;
 
 /** NaN of nothing. */
 function mean(values: ArrayLike<number>): number {

@@ -26,9 +26,6 @@ const MAX_WATCHED = 4;
 /** Factor by which a fall must exceed the growth before the first sample. */
 const LARGE_FALL = 5;
 
-/** Times between growths from which on their pace says something. */
-const MIN_GAPS = 3;
-
 /** The series of one place over one play. */
 export type Series = readonly Value[];
 
@@ -251,17 +248,4 @@ export function isClock(series: readonly Series[]): boolean {
     const alike = steps.filter((step) => step > middle / 2 && step < middle * 2).length;
     return middle > 0 && alike > 0.95 * steps.length;
   });
-}
-
-/** Whether it grows now and then, by the same amount after about the same number of frames: a clock's seconds. */
-export function isSteady(series: readonly Series[]): boolean {
-  const [gaps, sizes] = [[] as number[], new Set<number>()];
-  for (const one of series) {
-    const ups = one.flatMap((value, i) => (i > 0 && Number(value) > Number(one[i - 1]) ? [i] : []));
-    gaps.push(...ups.slice(1).map((at, i) => at - ups[i]));
-    for (const at of ups) sizes.add(Number(one[at]) - Number(one[at - 1]));
-  }
-  const middle = [...gaps].sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0;
-  const alike = gaps.filter((gap) => Math.abs(gap - middle) <= Math.max(1, middle / 10)).length;
-  return gaps.length >= MIN_GAPS && sizes.size === 1 && alike > 0.8 * gaps.length;
 }

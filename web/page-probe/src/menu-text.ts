@@ -3,18 +3,19 @@
 import { INTO } from "../../sdk/src/page/elements.ts";
 import type { Findings } from "./findings.ts";
 import { LONG_WAIT, lastPress, type Press, pressesOf, type StartAction } from "./start-actions.ts";
+import { code } from "./template.ts";
 
 /** A `menu` that presses what the last menu that is there asks for, and when the game has begun. */
 export function menuText(
   own: StartAction,
   { playing: known, again, reading }: Pick<Findings, "playing" | "again" | "reading">,
-): string[] {
+): string {
   const startAction = again ?? own;
   const isBegunByItself = own.kind === "none";
   const over = reading.end?.text ?? "false";
   // What is shown at the end may be shown until the game begins, too.
   const playing = isBegunByItself && again !== null ? (known ?? `!(${over})`) : known;
-  if (startAction.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
+  if (startAction.kind === "none") return code`playing: (w) => ${playing},`;
   const presses = pressesOf(startAction).reverse();
   const each = (textOf: (press: Press) => string | null): string[] => [
     ...new Set(presses.flatMap((press) => textOf(press) ?? [])),
@@ -37,34 +38,29 @@ export function menuText(
     ...(names.length === 0 ? [] : [drawn]),
     ...(click === undefined ? [] : [click]),
   ];
-  const lines = [
-    ...(isCounted ? ["w.waited = page.ticks;"] : []),
-    ...(selectors.length === 0
-      ? []
-      : [
-          `const buttons = ${JSON.stringify(selectors)}.map((one) => ${selectors.some((one) => one.includes(INTO)) ? "elements(w, one)[0]" : "w.document.querySelector(one)"});`,
-          "const button = buttons.find((one) => one?.checkVisibility());",
-          'button?.scrollIntoView({ block: "nearest", behavior: "instant" });',
-          "const box = button?.getBoundingClientRect();",
-          "const middle = box && [box.x + box.width / 2, box.y + box.height / 2];",
-        ]),
-    ...(places.length === 0 ? [] : [`const place = ${places.join(" ?? ")};`]),
-    ...(playing === null && isDrawn ? ["w.hasMenu ||= place !== undefined;"] : []),
-    `const isDown = ${isDown};`,
-    ...(places.length === 0
-      ? []
-      : ["if (place) page.point(place[0], place[1], isDown);", "else page.lift();"]),
-    ...(codes.length === 0
-      ? []
-      : [`page.hold(isDown${places.length === 0 ? "" : " && !place"} ? ${JSON.stringify(codes)} : []);`]),
-  ];
-  const body = lines.join("\n    ");
-  const menu = `menu(${/\bw\b/.test(body) ? "w" : "_w"}, page) {\n    ${body}\n  }`;
-  if (playing !== null) return [menu, `playing: (w) => ${playing}`];
-  const why = isDrawn
-    ? "What began it is gone."
-    : "No sign that the game has started was found: it waits for a fixed time.";
+  const place = places.join(" ?? ");
+  const hasInto = selectors.some((one) => one.includes(INTO));
+  const buttons = code`
+    const buttons = ${JSON.stringify(selectors)}.map((one) => ${hasInto ? "elements(w, one)[0]" : "w.document.querySelector(one)"});
+    const button = buttons.find((one) => one?.checkVisibility());
+    button?.scrollIntoView({ block: "nearest", behavior: "instant" });
+    const box = button?.getBoundingClientRect();
+    const middle = box && [box.x + box.width / 2, box.y + box.height / 2];`;
+  const menu = code`
+    w.waited = ${isCounted && "page.ticks"};
+    ${selectors.length > 0 && buttons}
+    const place = ${place};
+    w.hasMenu ||= ${playing === null && isDrawn && "place !== undefined"};
+    const isDown = ${isDown};
+    ${place !== "" && ["if (place) page.point(place[0], place[1], isDown);", "else page.lift();"]}
+    page.hold(${place === "" ? "isDown" : "isDown && !place"} ? ${codes.length > 0 && JSON.stringify(codes)} : []);`;
   const begun = isDrawn ? `w.hasMenu && !${drawn}` : `w.waited >= ${startAction.ticks}`;
   const isOver = over === "false" || (again === null && !isDrawn) ? "" : ` && !(${over})`;
-  return [menu, `// ${why}\n  playing: (w) => ${begun}${isOver}`];
+  return code`
+    menu(${/\bw\b/.test(menu) ? "w" : "_w"}, page) {
+      ${menu}
+    },
+    playing: (w) => ${playing},
+    // ${isDrawn ? "What began it is gone." : "No sign that the game has started was found: it waits for a fixed time."}
+    playing: (w) => ${playing === null && `${begun}${isOver}`},`;
 }

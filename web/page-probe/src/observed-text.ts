@@ -5,6 +5,7 @@ import type { Seen } from "./places.ts";
 import { type Axis, NO_PLAYERS, type Player, POINTER, relativeAxes } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { ALIVE_FIELDS, DEAD_FIELDS } from "./rules.ts";
+import { code } from "./template.ts";
 
 /** The nearest things of a list: random play may not have met so many. */
 const MIN_NEAREST = 4;
@@ -21,10 +22,14 @@ export function observedLength(reading: Reading): number {
 /** The adapter's `observe` option. */
 export function observeOf(reading: Reading): string {
   const { seen } = reading;
-  if (seen.length === 0)
-    return "// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]";
-  const lines = [...hoists(seen), ...playersOf(reading)];
-  return `observe(w) {\n    ${lines.map((line) => `${line}\n    `).join("")}return [\n      ${hoisted(reading).join(",\n      ")},\n    ];\n  }`;
+  return code`
+    observe(w) {
+      ${[...hoists(seen), ...playersOf(reading), "return ["]}
+        ${hoisted(reading).map((number) => `${number},`)}
+      ];
+    },
+    // Nothing was found that an agent could see: name it here, and give observation its shape.
+    observe: () => [${seen.length === 0 && "0"}],`;
 }
 
 /** Where the player is, for what is relative to that. */
@@ -112,7 +117,7 @@ function written(one: Seen, text: string, reading: Reading): string {
     axes[at] == null ? value : `${value} - ${player}.${axes[at]}`;
   if (one.turn !== undefined) {
     const angle = one.turn === 1 ? text : `(${text} * Math.PI) / 180`;
-    return `near(Math.cos(${angle}), 1),\n      near(Math.sin(${angle}), 1)`;
+    return `near(Math.cos(${angle}), 1),\nnear(Math.sin(${angle}), 1)`;
   }
   if (place.kind !== "list") return `near(${relative(text, 0)}, ${scales[0]})`;
   const values = fields.map((field, i) => relative(`m.${pathOf(field)}`, i));

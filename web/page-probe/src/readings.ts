@@ -10,7 +10,6 @@ import {
   GUESS,
   isClock,
   isElement,
-  isSteady,
   newGameOf,
   type Series,
   stillnessOf,
@@ -169,8 +168,6 @@ function scoreOf(place: Place, series: readonly Series[]): Score | null {
     (ups > 0 ? 4 : 0) +
     (isFromNothing ? 2 : 0) -
     (downs > 0 ? 4 : 0) -
-    // Seconds that are shown: a score grows when something happens.
-    (named === 0 && isSteady(series) ? 1 : 0) -
     (place.isShown ? 0.5 : 0) -
     place.text.length / 100;
   const why =

@@ -2,7 +2,7 @@
 
 import type { CheckGame, GameChecked, PlaytestGame, ReplayEpisodes } from "@attract/schema";
 import type { Instance } from "attract/instance";
-import { checkGame } from "../../check/src/check.ts";
+import { checkGame, type GameReport } from "../../check/src/check.ts";
 import { ForbiddenCalls } from "../../check/src/forbidden-globals.ts";
 import { CheckedEpisodes } from "../../worker/src/episode/checked-episodes.ts";
 import { replayEpisodes } from "../../worker/src/episode/replay-episodes.ts";
@@ -57,7 +57,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   if (definition.page !== undefined) calls.restore();
   const report =
     definition.page === undefined
-      ? checkGame(definition, { ...options, module: { name: game.url, text: module.text }, calls })
+      ? await checkGame(definition, { ...options, module: { name: game.url, text: module.text }, calls })
       : await checkPageGame(definition, options);
   calls.restore();
   const { play } = report;
@@ -78,7 +78,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   };
 }
 
-function playOf(play: NonNullable<ReturnType<typeof checkGame>["play"]>): NonNullable<GameChecked["play"]> {
+function playOf(play: NonNullable<GameReport["play"]>): NonNullable<GameChecked["play"]> {
   return {
     steps: play.steps,
     episodes: play.episodes,

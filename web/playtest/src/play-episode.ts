@@ -158,22 +158,19 @@ class Episode {
     player.begin(this.#index);
     tape.begin(parameters);
     try {
-      const starting = instance.startAhead(number, parameters);
-      if (starting !== null) await starting;
-      instance.start(number, parameters);
+      const begun = instance.begin(number, parameters);
+      if (begun !== null) await begun;
     } finally {
       this.#heardInLoading();
     }
     this.#isStarted = true;
     started();
-    const hasTurns = copies.definition.page?.turns ?? false;
     const maxSteps = this.#terms.max_steps ?? MAX_STEPS;
     for (let step = 0; !instance.episodeOver && step < maxSteps; step++) {
       if (!player.act(instance, step, actions)) break;
       tape.add(instance, actions.row, 0);
-      const action = actions.ofGame;
-      if (hasTurns) await instance.stepAhead(action);
-      instance.step(action);
+      const taken = instance.take(actions.ofGame);
+      if (taken !== null) await taken;
       if (errors.hasAny || copies.hasErrors) this.#look();
       if (watch.name !== null) this.#reportInfo(watch.name);
       if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn(step)) return false;

@@ -85,6 +85,10 @@ export interface Instance {
   /** Null, or what the `step` that follows, with the same action, waits for. */
   stepAhead(action: Action | ArrayLike<Action>): Promise<void> | null;
   step(action: Action | ArrayLike<Action>): void;
+  /** `startAhead` and `start`: null, or what resolves once the episode has begun. */
+  begin(episode: number, parameters?: Readonly<Record<string, number>>): Promise<void> | null;
+  /** `stepAhead` and `step`: null, or what resolves once the step is taken; an episode that is cut meanwhile takes none. */
+  take(action: Action | ArrayLike<Action>): Promise<void> | null;
   cut(): void;
 }
 
@@ -205,6 +209,20 @@ export abstract class InstanceBase implements Instance {
 
   stepAhead(action: Action | ArrayLike<Action>): Promise<void> | null {
     return this.game.ahead?.step(action, this.checked.ticksPerStep) ?? null;
+  }
+
+  begin(episode: number, parameters?: Readonly<Record<string, number>>): Promise<void> | null {
+    const ahead = this.startAhead(episode, parameters);
+    if (ahead !== null) return ahead.then(() => this.start(episode, parameters));
+    this.start(episode, parameters);
+    return null;
+  }
+
+  take(action: Action | ArrayLike<Action>): Promise<void> | null {
+    const ahead = this.stepAhead(action);
+    if (ahead !== null) return ahead.then(() => (this.episodeOver ? undefined : this.step(action)));
+    this.step(action);
+    return null;
   }
 
   /** Takes one decision: up to `ticks_per_step` ticks under `action` (rules T2, T3). Raises GameError. */

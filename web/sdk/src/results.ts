@@ -67,7 +67,7 @@ export function bareObservation(result: StartFields | undefined, definition: Gam
   return isBare ? result : result.observation;
 }
 
-export function isPromise(value: unknown): boolean {
+export function isPromise(value: unknown): value is Promise<unknown> {
   return (
     typeof value === "object" && value !== null && typeof (value as PromiseLike<unknown>).then === "function"
   );

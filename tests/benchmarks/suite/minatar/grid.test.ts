@@ -9,8 +9,8 @@ import { checkGame } from "../../../../web/check/src/check.ts";
 import type { GameDefinition } from "../../../../web/sdk/src/index.ts";
 import { drawing } from "./given-draws.ts";
 
-function conforms(game: GameDefinition, shape: number[]): void {
-  const report = checkGame(game, {
+async function conforms(game: GameDefinition, shape: number[]): Promise<void> {
+  const report = await checkGame(game, {
     steps: 500,
     now: performance.now.bind(performance),
     heapBytes: () => process.memoryUsage().heapUsed,
@@ -23,9 +23,9 @@ function conforms(game: GameDefinition, shape: number[]): void {
 test("breakout conforms", () => conforms(breakout, [10, 10, 4]));
 
 // `make test` has their kind above.
-test("asterix and space-invaders conform", { tags: ["long"] }, () => {
-  conforms(asterix, [10, 10, 4]);
-  conforms(spaceInvaders, [10, 10, 6]);
+test("asterix and space-invaders conform", { tags: ["long"] }, async () => {
+  await conforms(asterix, [10, 10, 4]);
+  await conforms(spaceInvaders, [10, 10, 6]);
 });
 
 test("one action in ten is the last one again", () => {

@@ -141,6 +141,36 @@ test("stopped at an episode's end and started again, it goes on with the next ep
   expect(page.player.instance.episode).toBe(1);
 });
 
+test("a game that is waited for ends as any other, and is not stepped once it is cut meanwhile", async () => {
+  let stepped: () => void = () => undefined;
+  const { create, ...definition } = countingGame({ tickResult: (tick) => ({ terminated: tick === 2 }) });
+  const ahead = {
+    start: () => Promise.resolve(),
+    step: () => new Promise<void>((resolve) => (stepped = resolve)),
+  };
+  const ends: number[] = [];
+  const { player, frame, game, errors } = onPage({
+    definition: { ...definition, create: (...given) => Object.assign(create(...given), { ahead }) },
+    onEpisodeEnd: ({ episode }) => ends.push(episode),
+  });
+  const tick = async (): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve));
+    frame(100);
+    stepped();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  await tick();
+  await tick();
+  expect([ends, game.tick, player.instance.episodeOver]).toEqual([[0], 2, true]);
+  await tick();
+  await tick();
+  expect([player.instance.episode, game.tick]).toEqual([1, 1]);
+  frame(100);
+  player.instance.cut();
+  await tick();
+  expect([ends, game.tick, errors]).toEqual([[0], 1, []]);
+});
+
 test("a game or a controller that fails stops the player and is reported", async () => {
   const failing = onPage({
     definition: countingGame({

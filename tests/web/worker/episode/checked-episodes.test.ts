@@ -66,10 +66,10 @@ const pair = defineGame({
 });
 
 /** A check as a worker makes it, of so many steps of random play. */
-function checked(definition: GameDefinition, steps = 300) {
+async function checked(definition: GameDefinition, steps = 300) {
   const episodes = new CheckedEpisodes(definition);
   const onCopy = episodes.watch.bind(episodes);
-  const { findings } = checkGame(definition, { now: () => 0, steps, onCopy });
+  const { findings } = await checkGame(definition, { now: () => 0, steps, onCopy });
   const failed = findings.map(({ id, thrown }) => [id, episodes.takeFailed(thrown)] as const);
   return { failed: failed.filter(([, episode]) => episode !== null), first: episodes.takeFirst() };
 }
@@ -83,7 +83,7 @@ describe("the first episode", () => {
   test.each(Object.entries({ drift: drift(), foragers, keydoor, pair, pendulum }))(
     "C5: of %s is the same when it is played again",
     async (_, definition) => {
-      const { first, failed } = checked(definition);
+      const { first, failed } = await checked(definition);
       expect(failed).toEqual([]);
       expect(first).toMatchObject({ episode: 0, seed: { low: 1, high: 0 }, run_id: null });
       expect(first?.seats.every(({ player }) => player === "random")).toBe(true);
@@ -95,14 +95,14 @@ describe("the first episode", () => {
 
   test("that did not end is as long as it was played", async () => {
     const endless = { ...drift(), create: () => ({ ...drift().create(), update: () => ({ reward: 1 }) }) };
-    const { first } = checked({ ...endless, maxSeconds: undefined }, 123);
+    const { first } = await checked({ ...endless, maxSeconds: undefined }, 123);
     expect([first?.num_steps, first?.end_reason]).toEqual([123, "stopped"]);
     expect((await replayed(endless, first)).equal).toBe(true);
   });
 
-  test("is none where the game fails in it; one is kept where it fails later", () => {
-    expect(checked(drift((_, tick) => tick === 3)).first).toBeNull();
-    const later = checked(drift((place, tick) => tick === 0 && place > 0.9)).first;
+  test("is none where the game fails in it; one is kept where it fails later", async () => {
+    expect((await checked(drift((_, tick) => tick === 3))).first).toBeNull();
+    const { first: later } = await checked(drift((place, tick) => tick === 0 && place > 0.9));
     expect(later).toMatchObject({ episode: 0, end_reason: "terminated", num_steps: 20 });
   });
 });
@@ -110,7 +110,7 @@ describe("the first episode", () => {
 describe("an episode in which the game failed", () => {
   test("S5: fails again in the same tick", async () => {
     const definition = drift((place, tick) => tick > 5 && place > 2);
-    const { failed } = checked(definition);
+    const { failed } = await checked(definition);
     expect(failed.map(([id]) => id)).toEqual(["contract"]);
     const [[, episode]] = failed;
     expect(episode?.error).toMatchObject({ kind: "throw", name: "RangeError" });
@@ -121,7 +121,8 @@ describe("an episode in which the game failed", () => {
 
   test("S5: in a later start has its number and no step", async () => {
     const definition = drift((place, tick) => tick === 0 && place > 0.9);
-    const [[, episode]] = checked(definition).failed;
+    const { failed } = await checked(definition);
+    const [[, episode]] = failed;
     expect(episode).toMatchObject({
       num_steps: 0,
       error: { tick: 0, text: "start() threw: RangeError: no room" },
@@ -132,7 +133,7 @@ describe("an episode in which the game failed", () => {
 
   test("S5: at an end of a parameter has that value", async () => {
     const definition = drift((_, tick, wind) => wind === 1 && tick === 12);
-    const { failed, first } = checked(definition);
+    const { failed, first } = await checked(definition);
     expect(failed.map(([id]) => id)).toEqual(["parameter"]);
     const [[, episode]] = failed;
     expect(episode).toMatchObject({ parameters: { wind: 1 }, seed: { low: 4 }, num_steps: 6 });
@@ -141,7 +142,7 @@ describe("an episode in which the game failed", () => {
   });
 });
 
-test("episodes beyond the room of an answer are left out", () => {
+test("episodes beyond the room of an answer are left out", async () => {
   const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
   const definition = defineGame({
     id: "Ends-v1",
@@ -164,5 +165,5 @@ test("episodes beyond the room of an answer are left out", () => {
     },
   });
   // Forty ends fail, and an answer has room for the texts of sixteen episodes at most: 1 MiB of 64 KiB each.
-  expect(checked(definition).failed).toHaveLength(15);
+  expect((await checked(definition)).failed).toHaveLength(15);
 });

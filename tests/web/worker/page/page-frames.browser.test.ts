@@ -73,11 +73,9 @@ test("with a fresh page for each episode none is played in twice", async () => {
   const frames = framesOf(hop(), { isFresh: true });
   expect([startsAhead(hop()), startsAhead(frames.definition)]).toEqual([false, true]);
   const instance = createInstance(frames.definition);
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   const before = numFrames();
-  await instance.startAhead(1);
-  instance.start(1);
+  await instance.begin(1);
   expect(numFrames()).toBeLessThanOrEqual(before);
   instance.game.dispose?.();
 });
@@ -103,8 +101,7 @@ test("the date at which a fresh page begins follows the seed of its episode, and
     const skies: number[] = [];
     for (const episode of episodes) {
       await frames.preload();
-      await instance.startAhead(episode);
-      instance.start(episode);
+      await instance.begin(episode);
       dates.push(seen.began);
       skies.push(seen.look().sky);
     }
@@ -148,8 +145,7 @@ test("a game that its menu restarts plays on in its page after an end, and in an
     const skies = new Set<number>();
     for (const [episode, isCut] of cuts.entries()) {
       await frames.preload();
-      await instance.startAhead(episode);
-      instance.start(episode);
+      await instance.begin(episode);
       pages.push(seen);
       const { ticks, sky } = (seen as { look(): { ticks: number; sky: number } }).look();
       expect(ticks).toBeLessThan(3);
@@ -180,13 +176,11 @@ test("where somebody looks the one that plays is seen, as large as fits, and no 
   const other = await frames.load(0);
   expect(seenPlaces()).toEqual([]);
   const instance = createInstance(frames.definition);
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   expect([numFrames(), seenPlaces()]).toEqual([2, [[75, 0, 150]]]);
   frames.fit(120, 100);
   expect(seenPlaces()).toEqual([[0, 10, 120]]);
-  await instance.startAhead(1);
-  instance.start(1);
+  await instance.begin(1);
   expect([numFrames(), seenPlaces()]).toEqual([2, [[0, 10, 120]]]);
   frames.giveBack(other, false);
 });
@@ -234,8 +228,7 @@ test("a page that is loaded for the next episode is not shown before it is playe
       ({ style }) => style.opacity,
     );
   frames.fit(300, 200);
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   await expect.poll(numFrames).toBe(2);
   // It is loaded, and stands ready.
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -243,8 +236,7 @@ test("a page that is loaded for the next episode is not shown before it is playe
   frames.fit(400, 300);
   expect(shown()).toEqual(["1", "0"]);
   instance.cut();
-  await instance.startAhead(1);
-  instance.start(1);
+  await instance.begin(1);
   expect(shown()[0]).toBe("1");
 });
 
@@ -265,8 +257,7 @@ test("who asks for it is reported of each page that is ready, and of the one tha
     await frames.preload();
     const instance = createInstance(frames.definition);
     for (const episode of [0, 1]) {
-      await instance.startAhead(episode);
-      instance.start(episode);
+      await instance.begin(episode);
     }
     await frames.preload();
     const ofOne = isFresh ? ["loaded 1", "taken 1"] : ["loaded 1"];

@@ -25,8 +25,7 @@ async function ready(definition = hop(), options: Partial<PageFramesOptions> = {
 async function begun(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<Instance> {
   const { definition: framed } = await ready(definition, options);
   const instance = createInstance(framed, { seedLow: 7 });
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   return instance;
 }
 
@@ -138,8 +137,7 @@ test("what a page draws by chance while it loads is the episode's as well: anoth
     const instance = createInstance(definition, { seedLow: 7 });
     const found: number[] = [];
     for (const episode of episodes) {
-      await instance.startAhead(episode);
-      instance.start(episode);
+      await instance.begin(episode);
       found.push(seen(instance)[1]);
       instance.cut();
     }
@@ -156,12 +154,10 @@ test("what a page draws by chance while it loads is the episode's as well: anoth
 test("the page of the next episode is loaded while one is played, and dropped with the game", async () => {
   const { definition } = await ready(reloading());
   const instance = createInstance(definition, { seedLow: 7 });
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   await expect.poll(numFrames).toBe(2);
   instance.cut();
-  await instance.startAhead(1);
-  instance.start(1);
+  await instance.begin(1);
   await expect.poll(numFrames).toBe(2);
   instance.game.dispose?.();
   await expect.poll(numFrames).toBe(0);
@@ -202,11 +198,9 @@ test.each([false, true])(
     const ends: unknown[] = [];
     for (const episode of [0, 1, 2]) {
       await opened.at(-1)?.preload();
-      await instance.startAhead(episode);
-      instance.start(episode);
+      await instance.begin(episode);
       while (!instance.episodeOver) {
-        await instance.stepAhead(0);
-        instance.step(0);
+        await instance.take(0);
       }
       ends.push(instance.endReason, instance.episodeTicks);
     }
@@ -370,13 +364,11 @@ test("with turns each frame is followed by what waited for it, the same way as w
     const instance = createInstance(framed, { seedLow: 7 });
     const found: number[] = [];
     for (const episode of [3, 4, 3]) {
-      await instance.startAhead(episode);
-      instance.start(episode);
+      await instance.begin(episode);
       found.push(...seen(instance));
       while (!instance.episodeOver) {
         const action = instance.episodeSteps % 3 === 0 ? 1 : 0;
-        await instance.stepAhead(action);
-        instance.step(action);
+        await instance.take(action);
         found.push(...seen(instance), instance.rewards[0], instance.executedTicks);
       }
     }
@@ -407,13 +399,10 @@ test("a step that was not waited for, and what the page throws in one that was, 
     }),
   );
   const instance = createInstance(definition, { seedLow: 7 });
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   expect(() => instance.step(0)).toThrow("await stepAhead() first");
-  await instance.startAhead(1);
-  instance.start(1);
-  await instance.stepAhead(0);
-  instance.step(0);
+  await instance.begin(1);
+  await instance.take(0);
   played.isStrict = true;
   await instance.stepAhead(0);
   expect(() => instance.step(0)).toThrow("reading 'there'");
@@ -480,14 +469,12 @@ test("prepare sets the parameters of its episode before the page's first script,
   const instance = createInstance(frames.definition);
   const lifts: number[] = [];
   for (const [episode, lift] of [0.75, 0.5].entries()) {
-    await instance.startAhead(episode, { lift });
-    instance.start(episode, { lift });
+    await instance.begin(episode, { lift });
     lifts.push(seen(instance)[0]);
     // No page is loaded ahead for an episode whose parameters nobody knows.
     expect(numFrames()).toBe(1);
   }
-  await instance.startAhead(2);
-  instance.start(2);
+  await instance.begin(2);
   lifts.push(seen(instance)[0]);
   expect(lifts).toEqual([0.75, 0.5, 0.25]);
 });

@@ -103,8 +103,7 @@ export class DrillCopy {
     this.#isUnbegun = false;
     await this.#frames?.preload();
     try {
-      await instance.startAhead(episode, parameters);
-      instance.start(episode, parameters);
+      await instance.begin(episode, parameters);
     } catch (error) {
       // What a used copy cannot begin is no error of this episode: whether it is one of the restart, its own drill says.
       this.#isUnbegun = !isNew;
@@ -129,9 +128,8 @@ export class DrillCopy {
     const { instance } = this;
     this.record(move);
     try {
-      const ahead = instance.stepAhead(move);
-      if (ahead !== null) await ahead;
-      instance.step(move);
+      const taken = instance.take(move);
+      if (taken !== null) await taken;
     } catch (error) {
       this.failed(error);
       throw error;

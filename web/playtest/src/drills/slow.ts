@@ -137,9 +137,8 @@ async function timed(
       watch.times.length = 0;
       copy.record(action);
       const began = now();
-      const ahead = instance.stepAhead(action);
+      const ahead = instance.take(action);
       if (ahead !== null) await ahead;
-      instance.step(action);
       const taken = now() - began;
       const ticks = instance.executedTicks;
       if (warm < WARM_UP_TICKS) {

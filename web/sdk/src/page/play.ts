@@ -4,6 +4,7 @@ import type { Action, GameDefinition } from "../contract.ts";
 import { maxSteps, ticksPerStep } from "../define-game.ts";
 import { createInstance } from "../group-instance.ts";
 import type { Instance } from "../instance.ts";
+import { isPromise } from "../results.ts";
 import { type ActionSpace, maskGroups } from "../spaces.ts";
 
 /** An action, or in a game of several agents one for each. */
@@ -92,8 +93,6 @@ class FramePlayer implements Player {
   /** Ticks left of the current step; 0 means that an action is to be chosen. */
   #ticksLeft = 0;
   #isWaiting = false;
-  /** Whether the tick that is due was waited for. */
-  #isPlayedAhead = false;
   #episode = 0;
   #isDrawn = true;
 
@@ -147,71 +146,53 @@ class FramePlayer implements Player {
       if (this.#isWaiting) return;
     }
     while (this.#owedMs >= this.#tickMs && !this.instance.episodeOver) {
-      if (this.#ticksLeft === 0 && !this.#choose()) return;
-      if (!this.#isPlayedAhead) {
-        const ahead = this.instance.stepAhead(this.#action);
-        if (ahead !== null) {
-          this.#wait(ahead);
-          return;
-        }
-      }
-      this.#isPlayedAhead = false;
-      this.instance.step(this.#action);
-      this.#noteEnds();
-      this.#ticksLeft--;
-      this.#owedMs -= this.#tickMs;
+      if (this.#ticksLeft === 0) this.#choose();
+      else this.#tick();
+      if (this.#isWaiting) return;
     }
+    this.#noteEnd();
+  }
+
+  #noteEnd(): void {
     if (!this.instance.episodeOver) return;
     this.#owedMs = 0;
     this.#options.onEpisodeEnd?.(this.instance);
   }
 
-  /** Goes on with the step that `ahead` plays once that is done. */
-  #wait(ahead: Promise<void>): void {
+  /** Nothing moves until `waiting` has resolved. */
+  #wait<T>(waiting: Promise<T>, goOn: (value: T) => void): void {
     this.#isWaiting = true;
-    const done = (): void => {
+    const fail = (error: unknown): void => this.#fail(error);
+    const done = (value: T): void => {
       this.#isWaiting = false;
-      this.#isPlayedAhead = true;
-      this.#catchUp();
+      goOn(value);
     };
-    ahead.then(done, (error) => this.#fail(error));
+    waiting.then(done, fail).catch(fail);
   }
 
-  /** Takes the controller's choice; false while it is still thinking. */
-  #choose(): boolean {
+  #choose(): void {
+    noteBegins(this.#begins, this.instance);
     const choice = this.#options.controller.choose(this.instance, this.#begins);
-    this.#begins.fill(0);
-    if (!isPromise(choice)) {
-      this.#hold(choice);
-      return true;
-    }
-    this.#isWaiting = true;
-    choice.then(
-      (action) => {
-        this.#isWaiting = false;
-        this.#hold(action);
-        this.#catchUp();
-      },
-      (error) => this.#fail(error),
-    );
-    return false;
+    if (!isPromise(choice)) this.#hold(choice);
+    else
+      this.#wait(choice, (chosen) => {
+        this.#hold(chosen);
+        this.#goOn();
+      });
+  }
+
+  #tick(): void {
+    this.#ticksLeft--;
+    this.#owedMs -= this.#tickMs;
+    const taken = this.instance.take(this.#action);
+    if (taken !== null) this.#wait(taken, () => this.#goOn());
   }
 
   /** Plays what is still owed of this frame, so that a waiting controller is no limit of one step per frame. */
-  #catchUp(): void {
-    if (this.#handle === null) return;
-    try {
-      this.#advance(0);
-    } catch (error) {
-      this.#fail(error);
-    }
-  }
-
-  #noteEnds(): void {
-    const { terminated, truncated } = this.instance;
-    for (let agent = 0; agent < this.#begins.length; agent++) {
-      if (terminated[agent] === 1 || truncated[agent] === 1) this.#begins[agent] = 1;
-    }
+  #goOn(): void {
+    if (!this.instance.episodeOver && this.#handle !== null) this.#advance(0);
+    // One that was cut meanwhile has not come to its end.
+    else if (this.instance.endReason !== "cut") this.#noteEnd();
   }
 
   #hold(choice: Choice): void {
@@ -233,33 +214,18 @@ class FramePlayer implements Player {
   #begin(episode: number): void {
     this.#episode = episode;
     this.#ticksLeft = 0;
-    this.#isPlayedAhead = false;
-    this.#begins.fill(1);
     this.#isDrawn = true;
     const { parameters } = this.#options;
     const drawn = typeof parameters === "function" ? parameters(episode) : parameters;
-    const ahead = this.instance.startAhead(episode, drawn);
-    if (ahead === null) {
-      this.instance.start(episode, drawn);
-      return;
-    }
-    this.#isWaiting = true;
-    const done = (): void => {
-      this.#isWaiting = false;
-      this.instance.start(episode, drawn);
-    };
-    ahead.then(done).catch((error) => this.#fail(error));
+    const begun = this.instance.begin(episode, drawn);
+    if (begun !== null) this.#wait(begun, () => undefined);
   }
 
   #draw(): void {
     const { canvas, onDrawError } = this.#options;
-    // A canvas that is folded away for a moment has no size, and a game need not be ready for that.
-    if (!this.#isDrawn || canvas.width === 0 || canvas.height === 0) return;
-    const context = canvas.getContext("2d");
-    if (context === null) return;
+    if (!this.#isDrawn) return;
     try {
-      context.clearRect(0, 0, canvas.width, canvas.height);
-      this.instance.game.draw?.(context as CanvasRenderingContext2D, canvas.width, canvas.height);
+      drawGame(this.instance, canvas);
     } catch (error) {
       if (onDrawError === undefined) throw error;
       this.#isDrawn = false;
@@ -271,6 +237,16 @@ class FramePlayer implements Player {
     this.stop();
     this.#options.onError(error);
   }
+}
+
+/** Draws the game as it stands. Raises what its `draw` throws. */
+export function drawGame({ game }: Instance, canvas: PlayerOptions["canvas"]): void {
+  const { width, height } = canvas;
+  // A canvas that is folded away for a moment has no size, and a game need not be ready for that.
+  const context = width === 0 || height === 0 ? null : canvas.getContext("2d");
+  if (context === null) return;
+  context.clearRect(0, 0, width, height);
+  game.draw?.(context as CanvasRenderingContext2D, width, height);
 }
 
 /** `action`, each of its components exchanged for the first allowed one where `mask` forbids it. */
@@ -293,6 +269,8 @@ export function tickByTick(definition: GameDefinition): GameDefinition {
   return timed;
 }
 
-function isPromise(choice: Choice | Promise<Choice>): choice is Promise<Choice> {
-  return typeof choice === "object" && "then" in choice;
+/** Between two steps: what `Controller.choose` is told, for each agent. */
+export function noteBegins(begins: Uint8Array, { episodeSteps, terminated, truncated }: Instance): void {
+  for (let agent = 0; agent < begins.length; agent++)
+    begins[agent] = episodeSteps === 0 ? 1 : terminated[agent] | truncated[agent];
 }

@@ -64,8 +64,7 @@ export class EpisodePlay {
     instance.setStream(seed.low, seed.high, stream);
     await this.#preloaded?.preload();
     try {
-      await instance.startAhead(episode, parameters);
-      instance.start(episode, parameters);
+      await instance.begin(episode, parameters);
     } catch (thrown) {
       this.#fail(thrown);
     }
@@ -77,13 +76,12 @@ export class EpisodePlay {
     if (this.#calls % this.#callsPerStep === 0)
       this.#action = this.#script.action(this.#calls / this.#callsPerStep, instance);
     try {
-      const ahead = instance.stepAhead(this.#action);
-      if (ahead !== null) return ahead.then(this.#step, this.#fail);
+      const taken = instance.take(this.#action);
+      if (taken !== null) return taken.then(this.#stepped, this.#fail);
+      this.#stepped();
     } catch (thrown) {
       this.#fail(thrown);
-      return null;
     }
-    this.#step();
     return null;
   }
 
@@ -98,13 +96,7 @@ export class EpisodePlay {
     return this.#script.endDifference({ episodeSteps, episodeOver, endReason, episodeReturns }, error);
   }
 
-  readonly #step = (): void => {
-    try {
-      this.instance.step(this.#action);
-    } catch (thrown) {
-      this.#fail(thrown);
-      return;
-    }
+  readonly #stepped = (): void => {
     this.#calls++;
   };
 

@@ -4,7 +4,7 @@ import type { EpisodeDifference } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import { ticksPerStep } from "attract/define-game";
 import type { Instance } from "attract/instance";
-import { tickByTick } from "attract/page/play";
+import { noteBegins, tickByTick } from "attract/page/play";
 import { YIELD_MS } from "../rollout/yielding.ts";
 import { EpisodePlay, type EpisodePlayOptions } from "./episode-play.ts";
 import type { EpisodeScript } from "./episode-script.ts";
@@ -141,15 +141,12 @@ export class EpisodePlayer {
     }
     this.#isUsed = this.#hasBegun = true;
     this.#advisedStep = -1;
-    this.#begins.fill(1);
     await this.#play.begin();
     this.#compare();
   }
 
   #noteTick(): void {
-    const { calls, isOver, error, instance } = this.#play;
-    for (let agent = 0; error === null && agent < this.#begins.length; agent++)
-      if (instance.terminated[agent] === 1 || instance.truncated[agent] === 1) this.#begins[agent] = 1;
+    const { calls, isOver } = this.#play;
     if (isOver || calls % this.#stepTicks === 0) this.#compare();
   }
 
@@ -170,9 +167,8 @@ export class EpisodePlayer {
 
   async #ask(): Promise<void> {
     const asked = this.step;
-    const deciding = this.#adviser?.decide(this.instance, this.#begins.slice());
-    this.#begins.fill(0);
-    await deciding;
+    noteBegins(this.#begins, this.instance);
+    await this.#adviser?.decide(this.instance, this.#begins);
     this.#advisedStep = asked;
   }
 

@@ -7,14 +7,8 @@ import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import type { CheckOptions, GameReport, PlayMeasurements } from "../../../check/src/check.ts";
 import { Deadline, type Finding, type Report } from "../../../check/src/check-finding.ts";
-import {
-  firstDifference,
-  type Play,
-  playing,
-  type Row,
-  replaying,
-} from "../../../check/src/determinism-check.ts";
-import { type Pause, playingAtRandom } from "../../../check/src/play-check.ts";
+import { firstDifference, type Play, play, replay } from "../../../check/src/determinism-check.ts";
+import { type Pause, playAtRandom } from "../../../check/src/play-check.ts";
 import { restartText } from "./page-frame.ts";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 
@@ -125,9 +119,16 @@ class PageCheck {
     const wanted = Math.max(MAX_STEPS, (description.max_steps ?? 0) + 1);
     const steps = only === undefined ? wanted : Number.POSITIVE_INFINITY;
     const started = now();
-    const summary = await this.#drained(
-      playingAtRandom(frames.definition, description, instance, steps, this.#report, deadline, only),
-      [frames],
+    const [game, pause] = [frames.definition, pauseFor(frames)];
+    const summary = await playAtRandom(
+      game,
+      description,
+      instance,
+      steps,
+      this.#report,
+      deadline,
+      only,
+      pause,
     );
     const microsecondsPerTick = (1000 * (now() - started)) / Math.max(1, summary.ticks);
     this.#reportPage(frames, createMilliseconds);
@@ -182,7 +183,7 @@ class PageCheck {
     const first = this.#watched(fresh, 2);
     const share = deadline.share(0.25);
     const original = firstEpisodes(
-      await this.#drained(playing(fresh.definition, first, 2, share, REPEATED_STEPS), [fresh]),
+      await play(fresh.definition, first, 2, share, REPEATED_STEPS, pauseFor(fresh)),
       REPEATED_EPISODES,
     );
     const { pixels, reset, hidden } = this.#definition.page ?? {};
@@ -266,8 +267,10 @@ class PageCheck {
     const frames = this.#frames(options);
     const instance = this.#instance(frames, 2);
     const share = deadline.share(0.2);
-    const play = playing(frames.definition, instance, 2, share, REPEATED_STEPS);
-    const turned = firstEpisodes(await this.#drained(play, [frames]), REPEATED_EPISODES);
+    const turned = firstEpisodes(
+      await play(frames.definition, instance, 2, share, REPEATED_STEPS, pauseFor(frames)),
+      REPEATED_EPISODES,
+    );
     const shorter = Math.min(turned.rows.length, original.rows.length);
     // What ended for want of time says nothing.
     const [rows, others] = [original.rows, turned.rows].map((all) =>
@@ -301,8 +304,7 @@ class PageCheck {
     const instance = this.#instance(frames, seed);
     const waiting = [frames];
     if (company === "neighbour") waiting.push(await this.#accompany(instance));
-    const replay = replaying(frames.definition, instance, original, deadline);
-    const rows: Row[] = await this.#drained(replay, waiting);
+    const rows = await replay(frames.definition, instance, original, deadline, pauseFor(...waiting));
     // A page that is slow while it is drawn gets as far as it gets.
     const compared = deadline.isOver ? original.rows.slice(0, rows.length) : original.rows;
     const difference = firstDifference(this.#definition, instance, compared, rows);
@@ -315,8 +317,7 @@ class PageCheck {
     const frames = this.#frames({});
     await frames.preload();
     const other = this.#instance(frames, 5);
-    await other.startAhead(0);
-    other.start(0);
+    await other.begin(0);
     const { step, stepAhead } = instance;
     instance.stepAhead = (action) => {
       const own = stepAhead.call(instance, action);
@@ -346,24 +347,17 @@ class PageCheck {
     return instance;
   }
 
-  /** Plays on, waiting before each start until pages are there. */
-  async #drained<T>(play: Generator<Pause, T>, waiting: readonly PageFrames[]): Promise<T> {
-    for (;;) {
-      const next = play.next();
-      if (next.done) return next.value;
-      if (next.value != null) {
-        await next.value;
-        continue;
-      }
-      for (const frames of waiting) await frames.preload();
-      // The thread is heard meanwhile.
-      await new Promise((resolve) => setTimeout(resolve));
-    }
-  }
-
   #phase(phase: string): void {
     this.#options.onPhase?.(phase);
   }
+}
+
+/** Until pages are there; the thread is heard meanwhile. */
+function pauseFor(...waiting: readonly PageFrames[]): Pause {
+  return async () => {
+    for (const frames of waiting) await frames.preload();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
 }
 
 /** A play's first episodes: each that is repeated takes pages, which take time. */

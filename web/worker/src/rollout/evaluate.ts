@@ -6,7 +6,7 @@ import type { Instance } from "attract/instance";
 import { EpisodePicker } from "../episode/episode-picker.ts";
 import { unplayedResult } from "../game/episode-result.ts";
 import { FailureLimit, type FailureReport } from "../game/failures.ts";
-import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
+import { type Ending, GameRunner } from "../game/game-runner.ts";
 import type { PreloadedGames } from "../page/preloaded-games.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Seats } from "./seats.ts";
@@ -84,9 +84,6 @@ class Evaluation {
   /** Order that each place plays. */
   readonly #orders: Int32Array;
   readonly #preloaded: PreloadedGames | null;
-  /** As for the rollout loop. */
-  readonly #hasTurns: boolean;
-  readonly #startsAhead: boolean;
   /** Places that wait for their next order. */
   readonly #vacant: number[];
   #nextOrder = 0;
@@ -100,8 +97,6 @@ class Evaluation {
     this.#lease = lease;
     this.picker = new EpisodePicker(lease.record, options.recorded);
     this.#preloaded = preloaded;
-    this.#hasTurns = definition.page?.turns ?? false;
-    this.#startsAhead = startsAhead(definition);
     this.#seats = new Seats(definition, numPlaces, stateSize);
     this.#seats.assign(lease, policies);
     this.#runner = new GameRunner({
@@ -133,7 +128,8 @@ class Evaluation {
       const game = games[place];
       if (game === null) continue;
       const action = seats.action(place);
-      if (this.#hasTurns) await this.#runner.stepAhead(place, action);
+      const ahead = this.#runner.stepAhead(place, action);
+      if (ahead !== null) await ahead;
       const ending = this.#runner.step(place, action);
       if (ending !== "failed") this.#takeIn(place, game);
       if (ending !== null) this.#finish(place, ending);
@@ -186,10 +182,7 @@ class Evaluation {
     // A fresh object per episode: nothing one of them left behind can reach the next.
     this.#runner.assign(place, index);
     this.#seats.setEpisode(place, seed, index, 0);
-    const hasStarted = this.#startsAhead
-      ? await this.#runner.tryStartAhead(place, 0)
-      : this.#runner.tryStart(place, 0);
-    if (hasStarted) {
+    if (await this.#runner.tryStartAhead(place, 0)) {
       this.#vacant.shift();
       this.#numOpen++;
     } else this.results[order] = unplayedResult(index, numAgents, lessonId);

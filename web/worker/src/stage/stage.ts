@@ -6,7 +6,7 @@ import { ticksPerStep } from "attract/define-game";
 import { describe } from "attract/description";
 import type { Instance } from "attract/instance";
 import { createKeyboard, type Keyboard } from "attract/page/keyboard";
-import { beside, type Choice, type Controller, createPlayer, type Player } from "attract/page/play";
+import { beside, type Choice, type Controller, createPlayer, drawGame, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { drawActions, RandomPlayer } from "attract/random-play";
 import { EpisodePlayer } from "../episode/episode-player.ts";
@@ -259,13 +259,9 @@ class Stage {
 
   /** A game that does not move, such as before its start. */
   #drawStill(): void {
-    const { canvas } = this.#screen;
-    if (canvas.width === 0 || canvas.height === 0) return;
     this.#isStale = false;
-    const context = canvas.getContext("2d") as CanvasRenderingContext2D;
-    context.clearRect(0, 0, canvas.width, canvas.height);
     try {
-      this.#instance.game.draw?.(context, canvas.width, canvas.height);
+      drawGame(this.#instance, this.#screen.canvas);
     } catch (error) {
       this.#failed(error, false);
     }

@@ -24,8 +24,7 @@ async function ready(definition = picture(), options: Partial<PageFramesOptions>
 
 async function begun(definition = picture(), options: Partial<PageFramesOptions> = {}): Promise<Instance> {
   const instance = createInstance((await ready(definition, options)).definition, { seedLow: 7 });
-  await instance.startAhead(0);
-  instance.start(0);
+  await instance.begin(0);
   return instance;
 }
 
