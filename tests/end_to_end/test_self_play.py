@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnxruntime
 import pytest
 
 from attract_command import AttractCommand, Outcome, run_attract
@@ -140,6 +142,25 @@ def test_players_of_runs_meet_in_a_match(trained: Outcome, runs_dir: Path) -> No
     assert sorted(player["player"] for player in found["players"]) == ["one", "one:first", "random"]
     assert len(found["pairs"]) == 6
     assert all(pair["wins"] + pair["draws"] + pair["losses"] == 20 for pair in found["pairs"])
+
+
+def test_an_export_has_levels_that_a_page_can_choose(
+    trained: Outcome, runs_dir: Path, tmp_path: Path
+) -> None:
+    outcome = run_attract(
+        "export", "one", "--levels", "2", "--page", "--format", "js", "--out", str(tmp_path), "--json",
+        runs_dir=runs_dir,
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.stderr
+    easy, hard = outcome.json["levels"]
+    assert (easy["level"], easy["file"], easy["wins_below"]) == (1, "level-1.onnx", None)
+    assert hard["rating"] >= easy["rating"] and 0 <= hard["wins_below"] <= 1
+    document = json.loads((tmp_path / "policy.json").read_text())
+    assert document["levels"] == outcome.json["levels"]
+    seen = np.zeros((1, 6), np.float32)
+    for level in (easy, hard):
+        session = onnxruntime.InferenceSession(str(tmp_path / level["file"]))
+        assert session.run(["logits"], {"obs": seen})[0].shape == (1, 3)
 
 
 @pytest.mark.parametrize(

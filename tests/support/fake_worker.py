@@ -168,7 +168,10 @@ class FakeWorker:
     def take_policy(self, version: int, policy_id: str = "main") -> list[FromBrowser]:
         """A policy arrived: of each id it keeps the newest two versions, and those that its leases need."""
         needed = {(seat.policy_id, seat.policy_version) for lease in self.leases for seat in lease.seats}
-        if (policy_id, version) not in self.policies:
+        if (policy_id, version) in self.policies:
+            self.policies.remove((policy_id, version))
+            self.policies.append((policy_id, version))
+        else:
             own = [policy for policy in self.policies if policy[0] == policy_id]
             kept = [policy for policy in self.policies if policy in needed or policy not in own[:-1]]
             self.policies = [*kept, (policy_id, version)]

@@ -31,28 +31,50 @@ document.adoptedStyleSheets = [sheet];
 
 const status = element("status");
 
+const POLICY = new URL("policy.json", document.baseURI);
+
 /** An agent for each player: `policies` names the policy of each, or is empty where one plays them all. */
-function loadAgents(numAgents: number, policies: readonly string[]): Promise<Agent[]> {
-  const each = Array.from({ length: numAgents }, (_, i) =>
-    loadAgent(new URL("policy.json", document.baseURI), { policy: policies[i] }),
-  );
+function loadAgents(numAgents: number, policies: readonly string[], level?: number): Promise<Agent[]> {
+  const each = Array.from({ length: numAgents }, (_, i) => loadAgent(POLICY, { policy: policies[i], level }));
   return Promise.all(each);
+}
+
+/** A choice among the levels of the export, the hardest first chosen; null: it has none. */
+async function levelChoice(choose: (level: number) => Promise<void>): Promise<HTMLElement | null> {
+  const { levels = [] }: { levels?: { level: number }[] } = await (await fetch(POLICY)).json();
+  if (levels.length === 0) return null;
+  const select = document.createElement("select");
+  for (const { level } of levels) {
+    const ends = level === 1 ? ", the easiest" : level === levels.length ? ", the hardest" : "";
+    select.append(new Option(`Level ${level}${ends}`, `${level}`));
+  }
+  select.value = `${levels.length}`;
+  select.setAttribute("aria-label", "Level of the agent");
+  select.addEventListener("change", async () => {
+    await choose(Number(select.value));
+    // A key of the game must not change it again.
+    select.blur();
+  });
+  return select;
 }
 
 async function begin(): Promise<void> {
   const definition: GameDefinition = (await import(GAME)).default;
   const description = describe(definition);
   const policies = (document.body.dataset.policies ?? "").split(",").filter((name) => name !== "");
-  const agents = await loadAgents(description.num_agents, policies);
-  const trained = controllerOf(agents);
+  let agents = await loadAgents(description.num_agents, policies);
   const codes = Object.keys(description.keys);
   const keyboard = createKeyboard(description, window);
   const byHand: Controller = { choose: () => keyboard.choose() };
-  const controllers: Partial<Record<Who, Controller>> = { agent: trained };
-  if (codes.length > 0) {
+  const controllers: Partial<Record<Who, Controller>> = {};
+  const play = (): void => {
+    const trained = controllerOf(agents);
+    controllers.agent = trained;
+    if (codes.length === 0) return;
     if (description.num_agents === 1) controllers.you = byHand;
     else controllers.against = beside(byHand, trained);
-  }
+  };
+  play();
 
   let who: Who = "agent";
   const scores = new Scores(element("scores"));
@@ -85,6 +107,12 @@ async function begin(): Promise<void> {
     status.textContent = chosen === "agent" ? "The agent plays." : "You play by keyboard.";
   };
   element("players").append(...buttons.map(({ button }) => button));
+  const levels = await levelChoice(async (level) => {
+    agents = await loadAgents(description.num_agents, policies, level);
+    for (const agent of agents) agent.mistakeRate = Number(mistakes.value) / 100;
+    play();
+  });
+  if (levels !== null) element("players").append(levels);
   element("keys").textContent = codes.length > 0 ? `Keys: ${codes.map(nameOfKey).join(" ")}` : "";
   const mistakes = element<HTMLInputElement>("mistakes");
   mistakes.addEventListener("input", () => {

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from urllib.parse import quote
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from attract.commands import flags
 from attract.commands.destination import check_writable, write_output, writing
@@ -32,7 +33,7 @@ from attract.games.kept_game import CODE, page_folder
 from attract.processes.exit_codes import DONE
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
-from attract.schema.answers import ExportAnswer
+from attract.schema.answers import ExportAnswer, ExportedLevel
 from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
@@ -52,6 +53,9 @@ class ExportOptions:
     version: str | None = None
     """Version to export, for example a weaker opponent: a number, `best`, `newest` or `first`; by default
     the best."""
+    levels: Annotated[int | None, Parameter(validator=Number(gte=2, lte=9))] = None
+    """Also write so many versions from easy to hard, chosen by a match of the run's versions; `agent.js` has
+    `level` for them. For games of two agents or more."""
     replay: str | None = None
     """In place of RUN: a recorded episode, as `attract replay` takes it. With --page."""
     worst: bool = False
@@ -130,6 +134,7 @@ def export_answer(exported: Exported, *, with_page: bool) -> ExportAnswer:
         page=exported.page if with_page else None,
         left_out=exported.left_out,
         notes=exported.notes,
+        levels=exported.levels,
     )
 
 
@@ -143,6 +148,13 @@ def export_lines(exported: Exported, options: ExportOptions) -> list[str]:
     else:
         of_run = f"run {exported.run_id}, version {exported.version}"
         lines = [f"wrote {names} and {shown[0].with_name('policy.json')} ({of_run})"]
+    for level in exported.levels:
+        below = (
+            ""
+            if level.wins_below is None
+            else f", wins {level.wins_below:.0%} against level {level.level - 1}"
+        )
+        lines.append(f"level {level.level}: version {level.policy_version}, rating {level.rating:.1f}{below}")
     if exported.left_out:
         lines.append(left_out_text(exported.left_out))
     if options.export_format == "js":
@@ -208,6 +220,12 @@ async def export_run(run: str, options: ExportOptions, server: ServerSettings) -
             written = export_models(out, gateway.service.models.policy_ids(run_id))
             title = gateway.service.view(run_id).title
     page, notes, left_out = "index.html", list[str](), dict[str, int]()
+    levels: list[ExportedLevel] = []
+    if options.levels is not None:
+        from attract.commands.levels import add_levels
+
+        levels = await add_levels(out, directory, options.levels, options.game, server)
+        written += [out / level.file for level in levels]
     with writing(out):
         if with_page:
             written = split_models(out, written)
@@ -221,7 +239,13 @@ async def export_run(run: str, options: ExportOptions, server: ServerSettings) -
             seats = directory.read_settings().collection.seats
             written += write_page(out, _kept_game(server.runs_dir / run_id), title, seats)
     return Exported(
-        written, run_id=run_id, version=written_version, left_out=left_out, page=page, notes=notes
+        written,
+        run_id=run_id,
+        version=written_version,
+        left_out=left_out,
+        page=page,
+        notes=notes,
+        levels=levels,
     )
 
 

@@ -12,6 +12,7 @@ from attract.errors import FileError
 from attract.files import check_inside, read_file
 from attract.games.kept_game import CODE
 from attract.games.page_files import NOT_SHIPPED, PACKAGES, PageFolder, is_shown_file, with_first_script
+from attract.schema.answers import ExportedLevel
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = WEB / "play" / "agent.js"
@@ -112,6 +113,8 @@ class Exported:
     """The page, as a path below the folder of the export."""
     notes: list[str] = field(default_factory=list[str])
     """What came of its first play, a sentence each."""
+    levels: list[ExportedLevel] = field(default_factory=list[ExportedLevel])
+    """The easiest first; empty unless they were asked for."""
 
 
 def find_page_copy(source: Path, root: Path, hidden: Collection[Path]) -> PageCopy:

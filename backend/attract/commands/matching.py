@@ -3,8 +3,8 @@
 import asyncio
 import sys
 import time
-from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -70,7 +70,7 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         ConfigurationError: fewer than two players, none of them of a run, or not of the same game.
         CutOffError: a signal came before all pairs had played.
     """
-    players = [await _player(name, server.runs_dir) for name in names]
+    players = [await player_of(name, server.runs_dir) for name in names]
     if len(set(names)) != len(names) or len(names) < 2:
         raise ConfigurationError(
             f"a match needs two players or more, each named once; these are {len(set(names))}",
@@ -78,13 +78,80 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
             fix="name runs with their versions, or `random`: attract match latest:best latest:first",
         )
     directory, game = _game_of(players)
-    folder = page_folder(directory, server.project_dir, options.game)
     files = [player.script for player in players if player.script is not None]
     games = GameLibrary(server.project_dir, server.web_dir)
     scripts = {f"{SCRIPT}{file}": await games.player(file) for file in files}
+    console = CommandConsole(stderr=options.json_output)
+    async with arena(directory, server, options.game, console) as run:
+        report = await run.played(players, scripts, game, options.episodes, options.seed)
+    if options.json_output:
+        print_answer(report)
+    else:
+        _print(report, console)
+    return DONE
+
+
+class Arena:
+    """A run whose fleet plays matches; `arena` opens it."""
+
+    def __init__(self, run: ActiveRun, interrupts: Interrupts) -> None:
+        self._run = run
+        self._interrupts = interrupts
+
+    async def played(
+        self,
+        players: Sequence[Player],
+        scripts: Mapping[str, str],
+        game: GameDescription,
+        episodes: int,
+        seed: int,
+        *,
+        neighbours: bool = False,
+    ) -> MatchReport:
+        """What came of a match.
+
+        Args:
+            players: two or more.
+            scripts: code of those that are scripts.
+            game: that all of them play.
+            episodes: of each pair, at least 1.
+            seed: of the episodes.
+            neighbours: whether each meets only those beside it.
+
+        Raises: CutOffError: a signal came before all had met.
+        """
+        match = Match([player.name for player in players], game.num_agents)
+        placed = [
+            lineup
+            for lineup in lineups(len(players), game.num_agents)
+            if not neighbours or max(lineup) - min(lineup) == 1
+        ]
+        per_pair = sum(set(lineup) == set(placed[0]) for lineup in placed)
+        said_at = time.monotonic()
+        for number, (lineup, share) in enumerate(zip(placed, cycle(_shares(episodes, per_pair)))):
+            if time.monotonic() > said_at + LINE_SECONDS:
+                said_at = time.monotonic()
+                print(f"{number} of {len(placed)} line-ups played", file=sys.stderr, flush=True)
+            if not share:
+                continue
+            seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
+            models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
+            results = await _until(
+                self._run.match(seats, models, scripts, share, seed=seed), self._interrupts
+            )
+            for result in results:
+                match.count(lineup, result.returns)
+        return match.report(game.id)
+
+
+@asynccontextmanager
+async def arena(
+    directory: RunDirectory, server: ServerSettings, game: Path | None, console: CommandConsole
+) -> AsyncGenerator[Arena]:
+    """A run's game in a headless browser during the block; `game`: see `MatchOptions`."""
+    folder = page_folder(directory, server.project_dir, game)
     server = server.model_copy(update={"project_dir": project_of(directory) or server.project_dir})
     require_chromium()
-    console = CommandConsole(stderr=options.json_output)
     async with AsyncExitStack() as stack:
         server = stack.enter_context(readable_run(directory, None, server))
         workers = directory.read_settings().collection.num_workers
@@ -93,16 +160,11 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         if reference is not None and folder is not None:
             gateway.service.games.place_page(reference.name, folder)
         run = await stack.enter_async_context(gateway.service.matches(directory.run_id))
-        with Interrupts().listening() as interrupts:
-            report = await _played(run, players, scripts, game, options, interrupts)
-    if options.json_output:
-        print_answer(report)
-    else:
-        _print(report, console)
-    return DONE
+        yield Arena(run, stack.enter_context(Interrupts().listening()))
 
 
-async def _player(name: str, runs_dir: Path) -> Player:
+async def player_of(name: str, runs_dir: Path) -> Player:
+    """Who a word of the command names. Raises: ConfigurationError: there is no such run or version."""
     if name == RANDOM or name.startswith(SCRIPT):
         return Player(name)
     run, _, version_name = name.partition(":")
@@ -146,32 +208,6 @@ def _game_of(players: Sequence[Player]) -> tuple[RunDirectory, GameDescription]:
             fix="name runs with the same `policy.recurrent` and `policy.recurrent_size`",
         )
     return directories[0], game
-
-
-async def _played(
-    run: ActiveRun,
-    players: Sequence[Player],
-    scripts: Mapping[str, str],
-    game: GameDescription,
-    options: MatchOptions,
-    interrupts: Interrupts,
-) -> MatchReport:
-    match = Match([player.name for player in players], game.num_agents)
-    placed = list(lineups(len(players), game.num_agents))
-    per_pair = len(placed) * 2 // (len(players) * (len(players) - 1))
-    said_at = time.monotonic()
-    for number, (lineup, share) in enumerate(zip(placed, cycle(_shares(options.episodes, per_pair)))):
-        if time.monotonic() > said_at + LINE_SECONDS:
-            said_at = time.monotonic()
-            print(f"{number} of {len(placed)} line-ups played", file=sys.stderr, flush=True)
-        if not share:
-            continue
-        seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
-        models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
-        results = await _until(run.match(seats, models, scripts, share, seed=options.seed), interrupts)
-        for result in results:
-            match.count(lineup, result.returns)
-    return match.report(game.id)
 
 
 def _shares(episodes: int, num_lineups: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_builds import write_start
-from attract.games.kept_game import CODE, MAX_CODE_BYTES, serve_kept_game
+from attract.games.kept_game import CODE, MAX_CODE_BYTES, kept_players, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.children import StartLearner
 from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
@@ -45,7 +45,6 @@ from attract.schema.base import WireModel
 from attract.schema.devices import device_of
 from attract.settings.given import Layer, LayeredSettings, join_layers
 from attract.settings.run import RunSettings, ServerSettings
-from attract.settings.self_play import SCRIPT
 
 log = logging.getLogger(__name__)
 
@@ -398,7 +397,7 @@ class RunService:
             log_level=self._settings.log_level,
             is_resumed=resume and train,
         )
-        scripts = await self._scripts(settings, directory) if train else {}
+        scripts = await kept_players(self.games, directory, settings.self_play.scripts) if train else {}
         run = ActiveRun(
             settings,
             module,
@@ -426,17 +425,6 @@ class RunService:
             run.finished.add_done_callback(self._run_ended)
         self.membership.hand_over(run)
         return run.view()
-
-    async def _scripts(self, settings: RunSettings, directory: RunDirectory) -> dict[str, str]:
-        """Code of the scripts that play in a run, by player: as the run has kept it, else as it is now."""
-        found: dict[str, str] = {}
-        for player in settings.self_play.scripts:
-            kept = directory.player(player)
-            if kept is None:
-                kept = await self.games.player(player.removeprefix(SCRIPT))
-                directory.keep_player(player, kept)
-            found[player] = kept
-        return found
 
     @contextlib.asynccontextmanager
     async def _opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:

@@ -190,6 +190,20 @@ class ImitateAnswer(WireModel):
     metrics: dict[str, float]
 
 
+class ExportedLevel(WireModel):
+    """A version of an opponent that is shipped from easy to hard."""
+
+    level: Count
+    """From 1, the easiest."""
+    file: Text
+    """Beside policy.json."""
+    policy_version: Count
+    rating: float
+    """By a match of the run's versions."""
+    wins_below: float | None
+    """Share that it wins against the level below; null: there is none."""
+
+
 class ExportAnswer(WireModel):
     """`attract export`."""
 
@@ -207,6 +221,8 @@ class ExportAnswer(WireModel):
     """Files of the page's folder that no page needs: their number by kind."""
     notes: list[Text]
     """What the page did that may fail elsewhere."""
+    levels: list[ExportedLevel] = []
+    """With `--levels`, the easiest first."""
 
 
 class NewAnswer(WireModel):

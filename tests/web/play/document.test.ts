@@ -28,3 +28,19 @@ test("another format is refused by its name", () => {
   expect(() => choosePolicy({} as never, undefined)).toThrow("expected a policy.json");
   expect(() => choosePolicy({ ...document, inputs: undefined }, undefined)).toThrow("has no inputs");
 });
+
+test("a level is a version of the sole policy, from 1 on", () => {
+  const levels = [
+    { level: 1, file: "level-1.onnx", policy_version: 3, wins_below: null },
+    { level: 2, file: "level-2.onnx", policy_version: 9, wins_below: 0.8 },
+  ];
+  const graded = { ...document, levels };
+  expect(choosePolicy(graded, undefined, 1)).toMatchObject({ file: "level-1.onnx", policyVersion: 3 });
+  expect(choosePolicy(graded, undefined)).toMatchObject({
+    file: "policy.onnx",
+    policyVersion: document.policy_version,
+  });
+  expect(() => choosePolicy(graded, undefined, 3)).toThrow("there is no level 3: they are 1 to 2");
+  expect(() => choosePolicy(document, undefined, 1)).toThrow("attract export --levels 3 writes some");
+  expect(() => choosePolicy(two, "keeper", 1)).toThrow("levels are of one policy");
+});

@@ -20,6 +20,8 @@ export interface PolicyFiles {
 export interface AgentOptions {
   /** Which of several policies plays, by its name. */
   policy?: string;
+  /** Of an export with `--levels`: 1 is the easiest. Default: the exported version. */
+  level?: number;
   /** 0, the default: the likeliest action. 1: drawn as in training. Above: more and more at random. */
   temperature?: number;
   /** It sees what was there so many decisions ago. Default 0. */
@@ -54,7 +56,7 @@ export async function loadAgent(
     given.pathname = `${given.pathname.replace(/\/$/, "")}/policy.json`;
   }
   const document: PolicyDocument = await (await fetched(given)).json();
-  const { file } = choosePolicy(document, options.policy);
+  const { file } = choosePolicy(document, options.policy, options.level);
   const count = document.parts?.[file];
   const names = count === undefined ? [file] : Array.from({ length: count }, (_, i) => `${file}.${i + 1}`);
   const parts = names.map(async (name) => (await fetched(new URL(name, given))).blob());
@@ -96,7 +98,7 @@ export class Agent {
 
   /** @throws AgentError as `loadAgent`. */
   constructor({ document, model: bytes }: PolicyFiles, options: AgentOptions = {}) {
-    const { model } = choosePolicy(document, options.policy);
+    const { model, policyVersion } = choosePolicy(document, options.policy, options.level);
     const { game } = document;
     this.#network = new Network(readOnnx(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)));
     for (const name of Object.keys(model.inputs)) {
@@ -111,7 +113,7 @@ export class Agent {
     this.#stateSize = this.#network.inputs.get("state_ins")?.length ?? 0;
     this.#state = this.newState();
     this.#random = options.random ?? Math.random;
-    this.policyVersion = document.policy_version;
+    this.policyVersion = policyVersion;
     this.ticksPerStep = game.ticks_per_step;
     this.secondsPerStep = game.seconds_per_step;
     this.labels = game.action.kind === "discrete" ? (game.action.labels ?? null) : null;

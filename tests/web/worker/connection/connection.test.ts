@@ -120,7 +120,7 @@ describe("policies", () => {
   test("a policy that is there already is acknowledged and not made again; one that failed is", () => {
     const connection = admitted();
     connection.policyReady(policy(1), 3, null);
-    expect(kinds(connection.received(policy(1)))).toEqual(["send"]);
+    expect(kinds(connection.received(policy(1)))).toEqual(["renew_policy", "send"]);
     connection.policyReady(policy(2), 3, "bad model");
     expect(kinds(connection.received(policy(2)))).toEqual(["create_policy"]);
     connection.policyReleased("main@1");

@@ -30,6 +30,8 @@ export type Effect =
   /** Create new games and a new recorder: the worker was not admitted before, or to another seat. */
   | { kind: "take_seat"; welcome: WelcomeWorker }
   | { kind: "create_policy"; policy: Policy }
+  /** It came again: it counts as the newest that came. */
+  | { kind: "renew_policy"; key: string }
   | { kind: "play"; lease: Lease }
   | { kind: "void"; leaseId: number }
   /** Central inference: step a group of the games, or say what they see. */
@@ -197,8 +199,10 @@ export class WorkerConnection {
   }
 
   #policy(policy: Policy): Effect[] {
-    const isHere = this.#policies.has(policyKey(policy.policy_id, policy.policy_version));
-    return isHere ? this.#policyAck(policy, 0, null) : [{ kind: "create_policy", policy }];
+    const key = policyKey(policy.policy_id, policy.policy_version);
+    const isHere = this.#policies.has(key);
+    if (!isHere) return [{ kind: "create_policy", policy }];
+    return [{ kind: "renew_policy", key }, ...this.#policyAck(policy, 0, null)];
   }
 
   #policyAck(policy: Policy, createMs: number, error: string | null): Effect[] {

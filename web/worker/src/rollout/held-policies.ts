@@ -48,6 +48,14 @@ export class HeldPolicies {
     this.#held.set(key, made);
   }
 
+  /** It came again, and stays as if it had come now. */
+  renew(key: string): void {
+    const policy = this.#held.get(key);
+    if (policy === undefined) return;
+    this.#held.delete(key);
+    this.#held.set(key, policy);
+  }
+
   /**
    * Keeps the newest versions of each policy, some opponents, and what is needed; gives up the others.
    *

@@ -146,6 +146,9 @@ export class RolloutWorker {
         case "create_policy":
           this.#policyWork = this.#policyWork.then(() => this.#createPolicy(effect.policy));
           break;
+        case "renew_policy":
+          this.#policies.renew(effect.key);
+          break;
         case "play":
           this.#playing = this.#playing
             .then(() => this.#play(effect.lease))

@@ -90,6 +90,17 @@ test("opponents are kept for the next lease, and the oldest go", async () => {
   expect(gone.create_ms).toBeGreaterThan(0);
 });
 
+test("a policy that comes again stays for the lease that follows it", async () => {
+  const socket = await admitPair();
+  for (const version of [1, 2, 1, 3]) socket.hears(policy(version));
+  // The lease comes later than all of them: of three the last two that came are there.
+  await until(() => socket.of("policy_ack").length === 4, "acks");
+  const past = { policy_version: 1, learns: false };
+  socket.hears(lease({ lease_id: 5, num_segments: 1, seats: seats(past, { policy_version: 3 }) }));
+  await until(() => socket.of("rollout_close").length === 1, "close");
+  expect(news.filter(({ type }) => type === "crashed")).toEqual([]);
+});
+
 test("a script's draws belong to the seed and the step", async () => {
   const socket = await admitPair();
   socket.hears(policy(1));
