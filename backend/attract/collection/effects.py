@@ -200,7 +200,7 @@ Effect = (
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the core says of an offered block; handed back with `BlockDecided` or `withdraw_block`."""
+    """What the core says of an offered block; handed back with `decide_block` or `withdraw_block`."""
 
     accepted: bool
     rows: NDArray[np.int64] | None

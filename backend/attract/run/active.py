@@ -19,7 +19,7 @@ from attract.games.library import GameLibrary, GameModule
 from attract.processes.children import StartInference, StartLearner, spawn_inference
 from attract.processes.cores import usable_cores
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import inputs
+from attract.run import ending, inputs
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
@@ -201,7 +201,7 @@ class ActiveRun:
             notices=self._notices,
         )
         self.runner.connect(self._outputs.apply)
-        record.disk.listen(lambda reason: self.runner.do(inputs.DiskChanged(reason)))
+        record.disk.listen(lambda reason: self.runner.do(inputs.disk_changed, reason))
         self._request_ids = itertools.count(1)
 
     def view(self) -> RunView:
@@ -254,36 +254,36 @@ class ActiveRun:
         is_same = directory.described_sha256() == self._module.reference.sha256
         before = await self._record.kept_view() if self._resume else None
         if before is not None and before.random_play is not None and is_same:
-            self.runner.do(before.random_play)
+            self.runner.do(inputs.played_at_random, before.random_play)
         # A run that only shows what is there must not wait for a browser.
         known = self._expected if is_same or not self.trains else None
-        self.runner.do(inputs.Begin(known, is_same, before))
+        self.runner.do(inputs.begin, known, is_same_module=is_same, before=before)
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
 
     async def let_in(self, identity: str) -> None:
         """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
-        self.runner.ask(inputs.LetIn(identity))
+        self.runner.ask(inputs.let_in, identity)
         await self._notices.idle.wait()
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
-        self.runner.do(inputs.Pause())
+        self.runner.do(inputs.pause)
         await self._notices.idle.wait()
 
     async def resume(self) -> None:
         """Go on after `pause`, or after the run paused itself; while the disk refuses it stays paused."""
-        self.runner.do(inputs.Resume())
+        self.runner.do(inputs.resume)
         await self._notices.idle.wait()
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
-        self.runner.do(inputs.Stop())
+        self.runner.do(ending.stop)
         return await asyncio.shield(self.finished)
 
     async def abort(self) -> None:
         """End now: what is not durable yet is lost, nothing is exported."""
-        self.runner.do(inputs.Abort())
+        self.runner.do(ending.abort)
         await asyncio.shield(self.finished)
 
     async def has_policy(self) -> None:
@@ -316,7 +316,7 @@ class ActiveRun:
             request = replace(request, version=version[0])
             for policy_id, onnx in version[1].items():
                 self._policies.keep(version[0], onnx, policy_id=policy_id)
-        self.runner.ask(request)
+        self.runner.ask(inputs.evaluate, request)
         answer = await self._until_ended(self._outputs.ask(number))
         if take is not None:
             take(await self._episodes.filled(answer.recorded))
@@ -332,7 +332,7 @@ class ActiveRun:
         """Have `evaluate` answer with the episodes so far; False: no episode has its result."""
         if not (self.evaluated or (0, 0))[0]:
             return False
-        self.runner.do(inputs.EndEvaluation())
+        self.runner.do(inputs.end_evaluation)
         return True
 
     async def export(self, out_dir: str, version: int | None = None) -> int:
@@ -358,7 +358,7 @@ class ActiveRun:
                 check_same_spaces(Path(self._initialize_from), description)
             self.browsers.store = store = create_store(self.settings, config, directory)
         except AttractError as error:
-            self.runner.do(inputs.Fail(str(error), isinstance(error, ConfigurationError)))
+            self.runner.do(ending.fail, str(error), refused=isinstance(error, ConfigurationError))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
@@ -375,7 +375,7 @@ class ActiveRun:
                     )
                 )
             except AttractError as error:
-                self.runner.do(inputs.Fail(str(error)))
+                self.runner.do(ending.fail, str(error))
                 return
         if self._keep_start is not None and not self._resume:
             self._keep_start(description)
@@ -399,7 +399,7 @@ class ActiveRun:
         try:
             if self._check:
                 found = await self._checker.check(self._module, CHECK_SECONDS)
-                self.runner.do(inputs.GameChecked(found.findings, found.unplayable))
+                self.runner.do(inputs.game_checked, found.findings, unplayable=found.unplayable)
                 played = found.play
             await self._measure_random_play(played)
         except AttractError as error:
@@ -411,7 +411,7 @@ class ActiveRun:
             return
         random_play = await measure(self._checker, self._module, parameters, checked=checked)
         if random_play is not None:
-            self.runner.do(random_play)
+            self.runner.do(inputs.played_at_random, random_play)
 
     async def release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
@@ -444,12 +444,12 @@ class ActiveRun:
         next_fleet_event = 0.0
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self.runner.do(inputs.Tick())
+            self.runner.do(inputs.tick)
             now = self._clock()
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 fleet = self.fleet()
-                self.runner.do(fleet)
+                self.runner.do(inputs.look_for_workers, fleet)
                 self._notifications.publish("fleet", fleet, keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:

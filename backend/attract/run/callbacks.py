@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from attract.collection import effects as collecting
-from attract.collection.inputs import RequestEvaluation, SetLesson
+from attract.collection import inputs
 from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
 from attract.run import effects
 from attract.run.core_state import CoreState
@@ -43,7 +43,8 @@ def set_lesson(state: CoreState, now: float) -> None:
     controller = state.controller
     parameters = state.progress.parameters = controller.parameters()
     if parameters or controller.lesson_id is not None:
-        state.collect(SetLesson(controller.lesson_id, parameters, controller.base_parameters()), now)
+        base = controller.base_parameters()
+        state.collect(inputs.set_lesson, now, controller.lesson_id, parameters, base)
 
 
 def confirm(state: CoreState, update: int, now: float) -> None:
@@ -64,8 +65,15 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     record: Recording = "extremes" if state.trains and state.settings.recording.keeps else "none"
     if request.record_all:
         record = "all"
-    wanted = RequestEvaluation(request.episodes, request.deterministic, seed, request.version, record)
-    state.collect(wanted, now)
+    state.collect(
+        inputs.request_evaluation,
+        now,
+        request.episodes,
+        request.deterministic,
+        seed,
+        version=request.version,
+        record=record,
+    )
     return True
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attract.collection import effects as collecting
-from attract.collection.core import CollectionCore
-from attract.collection.inputs import EndRun, Input, Pause, Resume
+from attract.collection import inputs
+from attract.collection.core import CollectionCore, Input, P
 from attract.curriculum.controller import Action, CurriculumController
 from attract.run import effects
 from attract.run.effects import Effect
@@ -23,7 +23,7 @@ from attract.schema.learner import Counters, Published, Ready, Train
 from attract.settings.run import RunSettings
 
 Handler = Callable[["CoreState", Any, float], None]
-"""Handles one type of input, or one type of effect of the collection core."""
+"""Handles one type of effect of the collection core."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class CoreState:
         """Whether the learner's words mean nothing any more."""
         return self.is_aborted or self.life.phase in (Phase.CLOSING, Phase.ENDED)
 
-    def collect(self, event: Input, now: float) -> None:
+    def collect(self, take: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the collection core an input, and take in what it emits."""
-        self.absorb(self.collection.handle(event, now), now)
+        self.absorb(self.collection.handle(take, now, *args, **kwargs), now)
 
     def absorb(self, emitted: Iterable[collecting.Effect], now: float) -> None:
         """Take in what the collection core emits, in its order, before anything else is decided."""
@@ -138,14 +138,14 @@ class CoreState:
         was_paused = bool(self.life.reasons)
         self.life.pause(reason, text)
         if not was_paused:
-            self.collect(Pause(), now)
+            self.collect(inputs.pause, now)
 
     def lift(self, now: float, *reasons: PauseReason) -> None:
         """These hold no longer; with the last of them the run goes on."""
         was_paused = bool(self.life.reasons)
         self.life.lift(*reasons)
         if was_paused and not self.life.reasons:
-            self.collect(Resume(), now)
+            self.collect(inputs.resume, now)
 
     def fail(self, error: str, now: float, *, refused: bool = False) -> None:
         """The run cannot go on; one that ends already has this error besides."""
@@ -168,7 +168,7 @@ class CoreState:
         if error is not None:
             self.life.fail(error)
         self.export_version = version
-        self.collect(EndRun(), now)
+        self.collect(inputs.end_run, now)
 
     def forget(self) -> None:
         """What is in the learner's hands is lost."""

@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 from attract.collection import effects as collecting
 from attract.collection.core import CollectionCore
-from attract.collection.inputs import Input as CollectionInput
-from attract.run import effects
-from attract.run.core import RunCore
+from attract.collection.core import Input as CollectionInput
+from attract.run import effects, ending, inputs
+from attract.run.core import Input, P, RunCore
 from attract.run.effects import Effect
-from attract.run.inputs import Broke, Collected, Input
 
 SPARED = (collecting.GameLogged, collecting.Note, effects.Fault)
 """Notifications: a run continues if one of these fails."""
@@ -55,32 +54,32 @@ class EffectRunner:
         """To look at, and for what it hears without emitting anything."""
         return self._core.collection
 
-    def do(self, event: Input) -> None:
+    def do(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the run core an input, and apply what follows; a fault in that ends the run."""
         try:
-            self.ask(event)
+            self.ask(take, *args, **kwargs)
         except Exception as error:
             self.broke(error)
 
-    def ask(self, event: Input) -> None:
-        """As `do`, for an input that can be refused. Raises: as `RunCore.handle`."""
+    def ask(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+        """As `do`, for an input that can be refused. Raises: as the input says."""
         self._core.sockets_refused(self._num_refused())
-        self._queue.extend(self._core.handle(event, self.clock()))
+        self._queue.extend(self._core.handle(take, self.clock(), *args, **kwargs))
         self._drain_unless_applying()
 
-    def collect(self, event: CollectionInput) -> None:
+    def collect(self, take: CollectionInput[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the collection core an input, and apply what follows.
 
         Raises: what that core says of the input. What goes wrong after that is no fault of who spoke: it ends
             the run.
         """
         now = self.clock()
-        self.take(self._core.collection.handle(event, now), now)
+        self.take(self._core.collection.handle(take, now, *args, **kwargs), now)
 
     def take(self, emitted: list[collecting.Effect], now: float) -> None:
         """Apply what the collection core emitted, and what the run core has to say of it."""
         try:
-            self._queue.extend(self._core.handle(Collected(emitted), now))
+            self._queue.extend(self._core.handle(inputs.collected, now, emitted))
         except Exception as error:
             self._fail(error)
         self._drain_unless_applying()
@@ -93,7 +92,7 @@ class EffectRunner:
     def _fail(self, error: BaseException) -> None:
         self.is_broken = True
         log.error("a part of run %s broke", self._core.progress.run_id, exc_info=error)
-        self._queue.extend(self._core.handle(Broke(f"{type(error).__name__}: {error}"), self.clock()))
+        self._queue.extend(self._core.handle(ending.broke, self.clock(), f"{type(error).__name__}: {error}"))
 
     def _drain_unless_applying(self) -> None:
         """Apply all that waits, one after another; who is applying an effect does so afterwards."""

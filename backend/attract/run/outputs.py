@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from attract.collection import effects as collecting
 from attract.errors import AttractError
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import effects, inputs
+from attract.run import effects, ending, inputs, versions
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
@@ -155,7 +155,7 @@ class RunOutputs:
 
     async def _wake_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds + TIMER_SECONDS)
-        self._runner.do(inputs.Tick())
+        self._runner.do(inputs.tick)
 
     # --- versions ---
 
@@ -165,11 +165,11 @@ class RunOutputs:
             events = await self._record.commit_update(effect.row, view, effect.bodies)
         except Exception as error:
             log.exception("the row of update %d could not be written", effect.row.update)
-            self._runner.do(inputs.RowFailed(f"{type(error).__name__}: {error}"))
+            self._runner.do(versions.row_failed, f"{type(error).__name__}: {error}")
             return
         committed = zip(events, effect.bodies, strict=True)
         self._unpublished = [(event, kind, body) for event, (kind, body) in committed]
-        self._runner.do(inputs.RowCommitted())
+        self._runner.do(versions.row_committed)
 
     def _publish_row(self, effect: effects.PublishRow) -> None:
         for event, kind, body in self._unpublished:
@@ -217,17 +217,17 @@ class RunOutputs:
             await work
         except Exception as error:
             log.exception("run %s could not be ended in good order", self._progress.run_id)
-            self._runner.do(inputs.CannotEnd(f"{type(error).__name__}: {error}"))
+            self._runner.do(ending.cannot_end, f"{type(error).__name__}: {error}")
 
     async def _export_last(self, effect: effects.ExportLast) -> None:
         folder = self._record.directory.export
         try:
             version = await self.export(str(folder.resolve()), effect.policy_version)
         except AttractError as error:
-            self._runner.do(inputs.ExportFailed(effect.attempt, str(error)))
+            self._runner.do(ending.export_failed, effect.attempt, str(error))
             return
-        self._runner.do(inputs.ExportDone(effect.attempt, version, str(folder)))
+        self._runner.do(ending.export_done, effect.attempt, version, str(folder))
 
     async def _end_learner(self, effect: effects.EndLearner) -> None:
         await self._learner.close(at_once=effect.at_once)
-        self._runner.do(inputs.LearnerEnded())
+        self._runner.do(ending.learner_ended)

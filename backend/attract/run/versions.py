@@ -1,11 +1,12 @@
 """Versions of a run: trained, made durable, announced, undone, lost with their learner (rules D1, P8)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from attract.collection import effects as collecting
+from attract.collection import learner_handlers
 from attract.errors import ConfigurationError
-from attract.run import callbacks, effects, inputs
+from attract.run import callbacks, effects
 from attract.run.core_state import Commit, CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.runs.metrics import UpdateRow
@@ -16,16 +17,30 @@ MAX_DROPPED_UPDATES: Final = 3
 """Rule P8: this many updates undone in a row pause the run."""
 
 
-def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> None:
-    """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
+def learner_ready(
+    state: CoreState,
+    now: float,
+    ready: Ready,
+    *,
+    seconds: float = 0.0,
+    policy_version: int | None = None,
+    rows: Iterable[tuple[int, int, dict[str, float]]] = (),
+) -> None:
+    """A learner has its policy: fresh, or from the newest checkpoint (D2).
+
+    Args:
+        seconds: the run's time at its newest row.
+        policy_version: of the newest row; None: there is no row.
+        rows: update, agent steps and metrics of each row.
+    """
     if state.life.phase in (Phase.CLOSING, Phase.ENDED) or state.is_aborted:
         return
-    progress, ready = state.progress, event.ready
-    progress.ready(ready, event.seconds)
-    progress.examine_again(event.rows)
+    progress = state.progress
+    progress.ready(ready, seconds)
+    progress.examine_again(rows)
     if ready.needs_warmup:
         go_on_with(state, ready, now)
-    elif event.policy_version != ready.policy_version:
+    elif policy_version != ready.policy_version:
         # Version 0 of a run without a warm-up, which no update made.
         row = progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {}, now)
         write(state, Commit(row, ready.counters, ready))
@@ -34,13 +49,13 @@ def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> N
         go_on_with(state, ready, now)
 
 
-def trained(state: CoreState, trained: Trained, now: float) -> None:
+def trained(state: CoreState, now: float, trained: Trained) -> None:
     """An update is done: the next may begin while this one's version is written."""
     if not state.is_closed and count(state, trained, now):
-        state.collect(trained, now)
+        state.collect(learner_handlers.end_update, now, trained)
 
 
-def published(state: CoreState, published: Published, now: float) -> None:
+def published(state: CoreState, now: float, published: Published) -> None:
     """A version is durable: its row is to be committed, then workers have it (D1)."""
     if state.is_closed:
         return
@@ -57,7 +72,7 @@ def published(state: CoreState, published: Published, now: float) -> None:
     write(state, Commit(row, counters, published))
 
 
-def row_committed(state: CoreState, event: inputs.RowCommitted, now: float) -> None:
+def row_committed(state: CoreState, now: float) -> None:
     """The row is safe: from now on this is how the run stands, and its version may be announced (D1)."""
     commit, state.commit = state.commit, None
     if commit is None:
@@ -72,13 +87,13 @@ def row_committed(state: CoreState, event: inputs.RowCommitted, now: float) -> N
         announce(state, commit.row, commit.said, now)
 
 
-def row_failed(state: CoreState, event: inputs.RowFailed, now: float) -> None:
+def row_failed(state: CoreState, now: float, error: str) -> None:
     """The row cannot be written, and that is not the disk's doing: its version is never announced."""
     state.commit = None
-    state.fail(event.error, now)
+    state.fail(error, now)
 
 
-def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
+def dropped(state: CoreState, now: float, dropped: Dropped) -> None:
     """An update was undone (P8): its rows are free, and three in a row pause the run."""
     train = state.updates.drop(dropped.batch_id)
     if train is not None:
@@ -88,7 +103,7 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
     if pauses:
         # First: else the core would begin another at once.
         state.pause(PauseReason.DROPPED_UPDATES, now, text)
-    state.collect(dropped, now)
+    state.collect(learner_handlers.dropped, now, dropped)
     report = GameReport(
         kind="update",
         name="UpdateDropped",
@@ -102,13 +117,13 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
         state.changed()
 
 
-def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> None:
+def learner_lost(state: CoreState, now: float) -> None:
     """The learner died; another is started. What this one had not made durable is collected again."""
     state.has_lost_policy = state.has_lost_policy or state.has_policy
     state.forget()
     if state.is_closed:
         return
-    state.collect(event, now)
+    state.collect(learner_handlers.lost, now)
     if state.awaited is not None:
         # What was decided of its version is gone with it.
         state.awaited = None
@@ -117,16 +132,16 @@ def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> Non
         state.life.happened(Event.LEARNER_LOST)
 
 
-def learner_failed(state: CoreState, event: inputs.LearnerFailed, now: float) -> None:
-    """There is no learner, and there will be none."""
+def learner_failed(state: CoreState, now: float, why: str) -> None:
+    """The supervisor gave up: there is no learner, and there will be none."""
     state.has_lost_policy = False
     state.forget()
     if state.life.phase is Phase.EXPORTING:
         state.life.happened(Event.LEARNER_LOST)
     was_ending = state.life.is_ending
-    state.fail(event.why, now)
+    state.fail(why, now)
     if was_ending and not state.life.is_over:
-        state.life.fail(event.why)
+        state.life.fail(why)
 
 
 def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
@@ -144,7 +159,7 @@ def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
         state.evaluations.load(ready.curriculum.get("best", {}))
         state.collection.first_versions.update(ready.curriculum.get("guests", {}))
         callbacks.set_lesson(state, now)
-    state.collect(ready, now)
+    state.collect(learner_handlers.ready, now, ready)
     state.learner_is_ready = True
     state.changed()
 
@@ -193,7 +208,7 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     """Let workers have a committed version, and do what was decided of it."""
     for update in [update for update in state.held if update <= row.update]:
         state.due += state.held.pop(update)
-    state.collect(published, now)
+    state.collect(learner_handlers.published, now, published)
     state.out.append(effects.PublishRow())
     if state.awaited is not None and state.awaited[0] == row.update:
         decision = state.awaited[1]

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from attract.collection import effects, inputs
+from attract.collection import effects
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.effects import Verdict
 from attract.collection.leases import LeaseBook
@@ -289,8 +289,7 @@ def test_C1_a_block_too_old_by_the_time_it_is_written_is_refused() -> None:
     driven.play(10)  # the update of version 0 begins
     driven.publish()
     driven.play(10)  # and that of version 1: the next one takes version 1 and up
-    wanted = driven.core.handle(inputs.BlockDecided(11, block, verdict), driven.now)
-    driven.do(wanted)
+    driven.do(driven.core.decide_block(11, block, verdict, driven.now))
     assert not driven.acks[-1].accepted
     assert driven.core.fleet_view(0.0).blocks_refused == 1
 

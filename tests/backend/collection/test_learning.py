@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attract.collection import effects, inputs
+from attract.collection import effects, inputs, learner_handlers
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
 from attract.schema.learner import Counters, RejectedRow
@@ -175,7 +175,7 @@ def test_a_learner_that_comes_back_gets_its_batch_again() -> None:
     driven = DrivenCore.started()
     driven.play(10)
     driven.play(11)
-    driven.give(inputs.LearnerLost())
+    driven.give(learner_handlers.lost)
     driven.play(10)
     driven.play(11)
     assert len(driven.trains) == 1
@@ -191,7 +191,7 @@ def test_a_learner_that_had_finished_before_it_died_goes_on() -> None:
     driven = DrivenCore.started()
     driven.play(10)
     driven.play(11)
-    driven.give(inputs.LearnerLost())
+    driven.give(learner_handlers.lost)
     driven.ready(1, counters=driven.trains[0].counters)
     assert driven.core.counters.updates == 1
     assert len(driven.trains) == 1
@@ -240,13 +240,13 @@ def test_D1_the_next_update_begins_while_the_version_is_written_and_nobody_hears
 
 def test_D1_an_evaluation_is_of_the_version_that_is_public() -> None:
     driven = both_trained()
-    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
+    driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6))
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0}
 
 
 def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> None:
     driven = both_trained()
-    driven.give(inputs.LearnerLost())
+    driven.give(learner_handlers.lost)
     driven.version = 0
     driven.ready()
     assert [note.kind for note in driven.wanted(effects.Note)] == ["learner", "learner"]

@@ -223,7 +223,7 @@ def test_C3_an_evaluation_is_renewed_by_its_steps() -> None:
     while driven.workers[10].leases:
         driven.play(10)
     driven.publish()
-    driven.give(inputs.RequestEvaluation(40, True, Seed(low=1, high=2)))
+    driven.give(inputs.request_evaluation, 40, True, Seed(low=1, high=2))
     while driven.workers[10].leases[0].purpose != "evaluate":
         driven.play(10)
     before = len(driven.messages(LeaseVoid))

@@ -1,9 +1,10 @@
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from attract.collection import effects as collecting
 from attract.run import effects, inputs
+from attract.run.core_state import CoreState
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from driven_core import small_config
@@ -71,9 +72,12 @@ async def test_who_can_be_refused_is_and_a_fault_in_what_the_learner_said_ends_t
     applied: list[Effect] = []
     runner = runner_of(applied.append)
     with pytest.raises(KeyError):
-        runner.ask(inputs.LetIn("nobody"))
+        runner.ask(inputs.let_in, "nobody")
     assert applied == [] and not runner.is_broken
 
-    runner.do(cast("inputs.Input", "no input of this core"))
+    def breaks(state: CoreState, now: float) -> None:
+        raise ZeroDivisionError("a fault of our own")
+
+    runner.do(breaks)
     assert runner.is_broken
     assert isinstance(applied[-1], effects.EndLearner)

@@ -12,14 +12,13 @@ from attract.collection import effects as collecting
 from attract.errors import AttractError, LearnerError
 from attract.games.library import GameModule
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import effects, inputs
+from attract.run import effects, ending, inputs, versions
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.collection_effects import HANDLERS
 from attract.run.effect_runner import EffectRunner
 from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.events import EventHub
 from attract.run.inference_relay import CentralRelay
-from attract.run.inputs import Input
 from attract.run.notifications import Notifications
 from attract.run.outputs import RunOutputs
 from attract.run.policy_cache import PolicyCache
@@ -101,7 +100,7 @@ class World:
 
     def __init__(self, folder: Path, relay: Relay | None = None) -> None:
         self.done: list[Any] = []
-        self.inputs: list[Input] = []
+        self.inputs: list[tuple[Any, ...]] = []
         self.heard = asyncio.Event()
         """The core was given an input."""
         self.broken: list[BaseException] = []
@@ -150,7 +149,7 @@ class World:
 
     # --- the runner and the housing ---
 
-    def do(self, event: Input) -> None:
+    def do(self, *event: Any) -> None:
         """Note the input."""
         self.inputs.append(event)
         self.heard.set()
@@ -232,7 +231,7 @@ async def test_the_models_of_a_version_are_there_before_it_is_sent(world: World)
 
 async def test_D1_a_row_is_on_disk_before_its_commit_is_said_and_told_only_when_asked(world: World) -> None:
     await world.applied(effects.CommitRow(ROW, COUNTERS, (("metrics", METRICS),)))
-    assert world.inputs == [inputs.RowCommitted()]
+    assert world.inputs == [(versions.row_committed,)]
     assert world.directory.marked("latest") == 1
     assert await world.record.newest_row() == (1.0, 1)
     assert world.done == [], "nobody hears of it before it is announced"
@@ -244,10 +243,10 @@ async def test_D1_a_row_is_on_disk_before_its_commit_is_said_and_told_only_when_
 async def test_a_row_that_cannot_be_written_is_said_with_the_reason(world: World) -> None:
     no_number = replace(ROW, values={"train/loss": cast("float", object())})
     await world.applied(effects.CommitRow(no_number, COUNTERS, (("metrics", METRICS),)))
-    (failed,) = world.inputs
-    assert isinstance(failed, inputs.RowFailed)
+    ((failed, error),) = world.inputs
+    assert failed is versions.row_failed
     assert world.broken == []
-    assert failed.error.startswith("TypeError: must be real number"), "the fault's kind, and what it says"
+    assert error.startswith("TypeError: must be real number"), "the fault's kind, and what it says"
     await world.applied(effects.PublishRow())
     assert world.done == [], "its version is never announced"
 
@@ -322,7 +321,7 @@ async def test_the_learner_and_the_game_get_what_is_meant_for_them(world: World)
 async def test_a_core_that_waits_is_woken(world: World) -> None:
     await world.applied(collecting.WakeAfter(0.0))
     await asyncio.wait_for(world.heard.wait(), 20)
-    assert world.inputs == [inputs.Tick()]
+    assert world.inputs == [(inputs.tick,)]
 
 
 async def test_a_fault_reaches_who_counts_them(world: World) -> None:
@@ -334,22 +333,22 @@ async def test_the_last_export_says_where_it_lies_and_of_which_attempt_it_is(wor
     folder = world.directory.export
     await world.applied(effects.ExportLast(2, None))
     assert world.done == [("export", str(folder.resolve()), None, "run-1")]
-    assert world.inputs == [inputs.ExportDone(2, 5, str(folder))]
+    assert world.inputs == [(ending.export_done, 2, 5, str(folder))]
     world.learner.export_error = LearnerError("it has no weights")
     await world.applied(effects.ExportLast(3, 4))
-    assert world.inputs[1:] == [inputs.ExportFailed(3, str(LearnerError("it has no weights")))]
+    assert world.inputs[1:] == [(ending.export_failed, 3, str(LearnerError("it has no weights")))]
 
 
 async def test_the_end_goes_on_once_the_learner_has_ended_and_is_given_up_where_it_cannot(
     world: World,
 ) -> None:
     await world.applied(effects.EndLearner(at_once=True))
-    assert (world.done, world.inputs) == ([("close", True)], [inputs.LearnerEnded()])
+    assert (world.done, world.inputs) == ([("close", True)], [(ending.learner_ended,)])
     world.learner.close_error = ProcessLookupError("it is gone")
     await world.applied(effects.EndLearner(at_once=False))
-    assert world.inputs[1] == inputs.CannotEnd("ProcessLookupError: it is gone")
+    assert world.inputs[1] == (ending.cannot_end, "ProcessLookupError: it is gone")
     world.learner.export_error = OSError("no space left")
     await world.applied(effects.ExportLast(1, None))
-    assert world.inputs[2] == inputs.CannotEnd("OSError: no space left")
+    assert world.inputs[2] == (ending.cannot_end, "OSError: no space left")
     await world.applied(effects.Release())
     assert world.done[-1] == "released"

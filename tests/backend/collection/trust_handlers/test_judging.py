@@ -1,6 +1,6 @@
 import pytest
 
-from attract.collection import inputs
+from attract.collection import inputs, trust_handlers
 from attract.collection.effects import Note, Unconfirmed
 from attract.collection.trust.verdict import PROVEN
 from attract.collection.trust_handlers import leave_out
@@ -57,8 +57,8 @@ def test_hostile_07_whoever_is_left_out_is_let_in_by_hand() -> None:
     refuse(driven, 11, 3)
     before = len(driven.leases(11))
     with pytest.raises(KeyError):
-        driven.core.handle(inputs.LetIn("somebody"), driven.now)
-    driven.give(inputs.LetIn("3f2a9c01@192.0.2.1"))
+        driven.core.handle(trust_handlers.let_in, driven.now, "somebody")
+    driven.give(trust_handlers.let_in, "3f2a9c01@192.0.2.1")
     assert left_out(driven) == [None, None]
     while driven.workers[10].leases:
         driven.play(10)
@@ -119,7 +119,7 @@ def test_what_is_left_of_the_play_of_who_is_left_out_is_thrown_away() -> None:
     state, identity = driven.core._state, "0" * 32 + "/1"
     why = state.conduct.leave_out(identity, "its replays do not fit", driven.now, is_final=True)
     leave_out(state, identity, why, driven.now)
-    driven.give(inputs.Tick())
+    driven.give(inputs.tick)
     assert acceptance.pool.num_segments == 3
     assert acceptance.rows.num_free == before + 3
     assert driven.messages(LeaseVoid, 11)

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attract.collection import effects, inputs
+from attract.collection import effects, trust_handlers
 from attract.collection.trust.admit import CONTROLS, Bounds
 from attract.errors import ProtocolError
 from attract.schema.api import CheckFinding
@@ -174,7 +174,7 @@ class Guests:
         self.driven.ready()
         if not is_audited:
             # The fake worker answers no replay.
-            self.driven.give(inputs.GameChecked([finding("random")]))
+            self.driven.give(trust_handlers.game_checked, [finding("random")])
 
     def play(self, connection_id: int, *, change: float = 0.0) -> None:
         for message in self.driven.workers[connection_id].play():
@@ -245,7 +245,7 @@ def finding(finding_id: str) -> CheckFinding:
 
 def test_hostile_08_what_check_finds_out_of_bounds_binds_no_guest() -> None:
     world = Guests()
-    world.driven.give(inputs.GameChecked([finding("out-of-bounds")]))
+    world.driven.give(trust_handlers.game_checked, [finding("out-of-bounds")])
     for _ in range(3 * CONTROLS):
         world.round()
     assert world.answer_to(11, 2e6).accepted
@@ -254,7 +254,7 @@ def test_hostile_08_what_check_finds_out_of_bounds_binds_no_guest() -> None:
 @pytest.mark.parametrize("found", ["random", "clock", "not-reproducible", "state-survives-start"])
 def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(found: str) -> None:
     world = Guests(is_audited=True)
-    world.driven.give(inputs.GameChecked([finding("no-draw"), finding(found)]))
+    world.driven.give(trust_handlers.game_checked, [finding("no-draw"), finding(found)])
     (note,) = [note for note in world.notes if note.startswith("audit:")]
     assert note == (
         "audit: what visitors play is not verified: `attract check` found that the game cannot be replayed: "
@@ -264,7 +264,7 @@ def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(f
         world.round()
     assert {lease.purpose for lease in world.driven.leases()} == {"train"}
     sound = Guests(is_audited=True)
-    sound.driven.give(inputs.GameChecked([finding("no-draw")]))
+    sound.driven.give(trust_handlers.game_checked, [finding("no-draw")])
     assert sound.notes == []
     for _ in range(3):
         sound.round()
