@@ -28,7 +28,7 @@ async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path, 
             run_id = (await world.start(collection=ONE_WORKER)).run_id
             await until(lambda: guest.leases, WAIT_SECONDS)
             run: Any = world.service.active
-            workers = run.runner.collection._state.fleet.workers.values()
+            workers = run.runner.collection.fleet.workers.values()
             (worker,) = [worker for worker in workers if worker.tier == "invited"]
             for _ in range(UNREADABLE_MESSAGES):
                 run.runner.collect(frame_unreadable, worker.connection_id, "no map at byte 0")

@@ -184,7 +184,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
 def _held_by_nobody(gateway: Gateway) -> list[int]:
     """Open leases of workers that are not there (rule C3)."""
     run: Any = gateway.service.active
-    state = run.runner.collection._state
+    state = run.runner.collection
     return [lease.lease_id for lease in state.book if not state.fleet.by_id(lease.worker_id).is_connected]
 
 

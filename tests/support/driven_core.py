@@ -211,7 +211,7 @@ class DrivenCore:
     def publish(self, rejected: list[RejectedRow] | None = None, valid_steps: int = 0) -> None:
         """The learner finishes the update it was given last, or the warm-up."""
         trains = self.trains
-        batch_id = trains[-1].batch_id if trains and self.core.updating else None
+        batch_id = trains[-1].batch_id if trains and self.updating else None
         self.version = self.version + 1 if batch_id is not None else 0
         said = published(self.version, batch_id, rejected=rejected or [], valid_steps=valid_steps)
         self.give(learner_handlers.published, said)
@@ -243,6 +243,16 @@ class DrivenCore:
                         self.say(effect.connection_id, answer)
 
     # --- looking ---
+
+    @property
+    def updating(self) -> bool:
+        """Whether the learner has a batch whose outcome is not known."""
+        return self.core.learner.batch is not None
+
+    @property
+    def known_game(self) -> GameDescription | None:
+        """The game's description, once a host loaded it."""
+        return None if self.core.described is None else self.core.described.description
 
     def wanted(self, kind: type[Kind]) -> list[Kind]:
         """All effects of a kind so far."""

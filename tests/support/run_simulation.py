@@ -257,7 +257,7 @@ class RunSimulation(Simulation):
             # It is lost; the next learner may get it again.
             self.updates.append(train)
             self.update_keys.append([self.row_key[row][0][0] for row in train.rows])
-        self._open = train, self.core._state.learner.version
+        self._open = train, self.core.learner.version
 
     def _trained(self, train: Train) -> None:
         if self.in_flight is not train or not self.learner_alive:

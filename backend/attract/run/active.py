@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from attract.collection.beginning import beginning_of
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
+from attract.collection.standing import standing_of
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.unpacking import BlockUnpacker
@@ -149,7 +151,7 @@ class ActiveRun:
             listener,
             clock,
             keep=train,
-            beginning=lambda: self.runner.collection.beginning(clock()) if train else None,
+            beginning=lambda: beginning_of(core.collection, clock()) if train else None,
         )
         self._background = BackgroundTasks(self.runner.broke)
         self._writes = WorkInOrder(self._background, self.runner.broke)
@@ -229,13 +231,13 @@ class ActiveRun:
             counters=collection.counters,
             policy_version=self._progress.policy_version,
             episode_return_mean=self._progress.goal.return_mean,
-            updates_dropped=core.num_dropped,
+            updates_dropped=core.updates.num_dropped,
             is_described=self._progress.description is not None,
             learner_is_alive=self._learner.is_alive,
             learner_is_ready=core.learner_is_ready,
             learner_restarts=self._learner.restarts,
             disk_refuses=self._record.disk.reason is not None,
-            collection=collection.standing(),
+            collection=standing_of(collection),
         )
 
     def policy(self, version: int, policy_id: str) -> bytes | None:

@@ -1,7 +1,7 @@
 """State of the run core, and its smallest steps: pauses, ends, effects."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,10 @@ class Commit:
 
 
 class CoreState:
-    """Everything the run core remembers. Used by the core and the modules of its decisions alone."""
+    """Everything the run core remembers; changed by the modules of its decisions alone."""
+
+    handlers: Mapping[type[Any], Handler] = {}
+    """By the kind of effect of the collection core; the others come out again."""
 
     def __init__(
         self,
@@ -44,13 +47,15 @@ class CoreState:
         collection: CollectionCore,
         controller: CurriculumController,
         progress: RunProgress,
-        handlers: dict[type[Any], Handler],
         *,
-        num_cores: int,
-        starts_untrained: bool,
-        trains: bool,
+        num_cores: int = 1,
+        starts_untrained: bool = True,
+        trains: bool = True,
         expected: GameDescription | None = None,
     ) -> None:
+        """`num_cores`: of this machine; `starts_untrained`: its first policy is random; `trains`: False for a
+        past run that is only evaluated or exported, and keeps nothing.
+        """
         self.settings = settings
         self.collection = collection
         self.controller = controller
@@ -58,8 +63,6 @@ class CoreState:
         self.life = progress.life
         self.updates = Updates()
         self.evaluations = Evaluations()
-        self.handlers = handlers
-        """By the kind of effect of the collection core; the others come out again."""
         self.num_cores = num_cores
         self.starts_untrained = starts_untrained
         self.trains = trains
@@ -72,7 +75,7 @@ class CoreState:
         self.was_resumed = False
         """The first learner of this session has brought what its checkpoint knew."""
         self.sockets_refused = 0
-        """For the metrics; the runner says it."""
+        """So far, for the metrics; the effect runner sets it."""
         self.due: list[Action] = []
         self.held: dict[int, list[Action]] = {}
         """What fell due with updates whose version is not announced yet."""

@@ -63,7 +63,7 @@ class EffectRunner:
 
     def ask(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """As `do`, for an input that can be refused. Raises: as the input says."""
-        self._core.sockets_refused(self._num_refused())
+        self._core.sockets_refused = self._num_refused()
         self._queue.extend(self._core.handle(take, self.clock(), *args, **kwargs))
         self._drain_unless_applying()
 

@@ -158,7 +158,7 @@ class Faults(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.driven.wait(seconds)
 
-    @precondition(lambda self: self.driven.core.updating)
+    @precondition(lambda self: self.driven.updating)
     @rule(drop=st.booleans())
     def finish_update(self, drop: bool) -> None:
         rows = self.driven.trains[-1].rows
@@ -191,7 +191,7 @@ class Faults(RuleBasedStateMachine):
                 for message in self.driven.workers[connection_id].play():
                     self.deliver(connection_id, message)
             self.updates_hold_accepted_segments_once()
-            if self.driven.core.updating:
+            if self.driven.updating:
                 self.finish_update(drop=False)
             if not any(worker.leases for worker in self.driven.workers.values()):
                 self.driven.wait(16.0)

@@ -118,7 +118,7 @@ def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None
     assert [result.returns for result in done.results] == [[float(index)] for index in range(7)]
     assert done.view.return_mean == 3.0
     assert done.view.episodes == 7
-    assert not driven.core._state.evaluations
+    assert not driven.core.evaluations
     assert driven.trains, "training goes on"
 
 
@@ -127,7 +127,7 @@ def test_an_older_version_is_evaluated_and_then_the_newest_plays_on() -> None:
     driven.play(10)
     driven.play(11)
     driven.publish()
-    assert driven.core.policy_version == 1
+    assert driven.core.learner.public == 1
     seen = len(driven.wanted(effects.SendPolicy))
     driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6), version=0)
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_an_older_version_is_evaluated_and_then_the_newest_plays_on() -> None:
     orders = [lease for lease in driven.leases() if lease.purpose == "evaluate"]
     assert {lease.seats[0].policy_version for lease in orders} == {0}
     assert [sent.policy_version for sent in driven.wanted(effects.SendPolicy)[seen:]][-2:] == [1, 1]
-    assert driven.core.policy_version == 1
+    assert driven.core.learner.public == 1
 
 
 def test_C3_evaluation_episodes_of_a_lapsed_lease_are_given_to_another() -> None:

@@ -229,12 +229,12 @@ def test_D1_the_next_update_begins_while_the_version_is_written_and_nobody_hears
     driven = both_trained()
     first, second = driven.trains
     assert second.counters.agent_steps == 2 * first.counters.agent_steps
-    assert driven.core.policy_version == 0
+    assert driven.core.learner.public == 0
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0}
     driven.publish_trained(first.batch_id)
-    assert driven.core.policy_version == 1
+    assert driven.core.learner.public == 1
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}
-    assert driven.core.updating, "the second is still under way"
+    assert driven.updating, "the second is still under way"
     assert driven.core.counters.updates == 1
 
 
@@ -250,12 +250,12 @@ def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> N
     driven.version = 0
     driven.ready()
     assert [note.kind for note in driven.wanted(effects.Note)] == ["learner", "learner"]
-    assert not driven.core.updating
-    assert driven.core.policy_version == 0
+    assert not driven.updating
+    assert driven.core.learner.public == 0
     for _ in range(2):
         driven.play(10)
         driven.play(11)
     assert len(driven.trains) == 3
     driven.publish()
-    assert driven.core.policy_version == 1
+    assert driven.core.learner.public == 1
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}

@@ -41,7 +41,7 @@ def test_the_first_host_describes_the_game_and_the_others_wait_for_it() -> None:
     driven.do(driven.core.handle(message_handlers.disconnected, 0.1, 1))
     assert driven.messages(Assignment, 2)[-1].describe
     driven.host(2, "b" * 32, max_workers=3)
-    assert driven.core.description == counting_description()
+    assert driven.known_game == counting_description()
     assert driven.messages(Assignment, 2)[-1].num_workers == 3
     assert not driven.messages(Assignment, 2)[-1].describe
 
@@ -79,7 +79,7 @@ def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() 
     driven.give(message_handlers.connected, 2, host_hello("b" * 32), "invited", "3f2a9c01@192.0.2.7")
     driven.give(message_handlers.message_received, 2, described_as(999))
     driven.give(message_handlers.message_received, 2, game_failure("load"))
-    assert driven.core.description is None
+    assert driven.known_game is None
     assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     driven.wait(29.0)
     assert describes(driven, 2) == [False]
@@ -87,8 +87,8 @@ def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() 
     assert describes(driven, 1) == [True]
     driven.give(message_handlers.message_received, 2, described_as(999))
     driven.give(message_handlers.message_received, 1, described_as(7))
-    assert driven.core.description is not None
-    assert driven.core.description.max_steps == 7
+    assert driven.known_game is not None
+    assert driven.known_game.max_steps == 7
 
 
 def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_other() -> None:
@@ -103,9 +103,9 @@ def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_
     assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     assert describes(driven, 3) == [False, True]
     driven.give(message_handlers.message_received, 2, described_as(999))
-    assert driven.core.description is None, "it had its turn"
+    assert driven.known_game is None, "it had its turn"
     driven.give(message_handlers.message_received, 3, described_as(7))
-    assert driven.core.description is not None
+    assert driven.known_game is not None
 
 
 def test_D2_a_game_that_is_known_is_asked_of_nobody_and_strangers_play_at_once() -> None:
@@ -118,7 +118,7 @@ def test_D2_a_game_that_is_known_is_asked_of_nobody_and_strangers_play_at_once()
     assert driven.wanted(effects.GameKnown) == [effects.GameKnown(counting_description())]
     driven.give(message_handlers.message_received, 2, described_as(999))
     driven.give(inputs.game_remembered, counting_description(max_steps=999))
-    assert driven.core.description == counting_description()
+    assert driven.known_game == counting_description()
 
 
 def test_messages_of_the_wrong_role_are_refused() -> None:
@@ -157,7 +157,7 @@ def test_a_host_of_ones_own_takes_the_place_of_a_stranger_that_was_asked() -> No
     driven.give(message_handlers.connected, 1, host_hello("a" * 32), "local")
     assert describes(driven, 1)[-1]
     driven.give(message_handlers.message_received, 2, described_as(999))
-    assert driven.core.description is None
+    assert driven.known_game is None
 
 
 def test_a_description_of_another_module_is_not_taken() -> None:
@@ -166,7 +166,7 @@ def test_a_description_of_another_module_is_not_taken() -> None:
     driven.give(
         message_handlers.message_received, 1, described_as(7).model_copy(update={"sha256": "cd" * 32})
     )
-    assert driven.core.description is None
+    assert driven.known_game is None
 
 
 # --- what workers say ---

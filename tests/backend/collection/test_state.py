@@ -37,7 +37,7 @@ def test_before_the_game_is_known_nothing_stands_on_it() -> None:
 
 def test_a_lease_keeps_rows_and_gives_back_those_it_did_not_use() -> None:
     driven = DrivenCore.started(schedule="sync")
-    state = driven.core._state
+    state = driven.core
     described = state.require_described()
     rows = described.acceptance.rows
     # Two workers of three games: one segment each.
@@ -54,7 +54,7 @@ def test_a_lease_keeps_rows_and_gives_back_those_it_did_not_use() -> None:
 
 def test_the_lease_behind_comes_to_the_front_when_the_first_ends() -> None:
     driven = DrivenCore.started(schedule="overlap")
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     first, second = worker.leases
     assert (first.front_since, second.front_since) == (0.0, None)
@@ -67,7 +67,7 @@ def test_the_lease_behind_comes_to_the_front_when_the_first_ends() -> None:
 
 def test_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> None:
     driven = DrivenCore.started(schedule="overlap")
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     # One in play and one ahead: `prefetch` is 1.
     assert len(worker.leases) == 2
@@ -83,7 +83,7 @@ def test_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> Non
 
 def test_the_policies_of_a_version_are_sent_one_after_the_other() -> None:
     driven = DrivenCore.started(schedule="sync")
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     worker.forget_sent()
     state.send_policy(worker, 3, 2.0)
@@ -142,7 +142,7 @@ def test_hostile_02_a_game_that_fails_for_every_stranger_and_nobody_ever_played_
 
 def test_a_worker_ends_once() -> None:
     driven = DrivenCore.started()
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     state.break_worker(worker, None, 0.0)
     assert worker.broken and worker.leases == []

@@ -196,7 +196,7 @@ class Guests:
     def round(self) -> None:
         self.play(10)
         self.play(11)
-        if self.driven.core.updating:
+        if self.driven.updating:
             self.driven.publish()
 
     @property
@@ -208,7 +208,7 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     world = Guests()
     assert world.answer_to(11, 2e6).accepted, "nobody has shown yet that the game keeps to its box"
     world = Guests()
-    bounds = world.driven.core._state.require_described().bounds
+    bounds = world.driven.core.require_described().bounds
     for _ in range(CONTROLS):
         bounds.control(played_block(num_slots=3, horizon=4))
     refused = world.answer_to(11, 2e6)
@@ -216,7 +216,7 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     assert "outside of the game's own box: observation.obs[0]: 2e+06" in (refused.reason or "")
     (note,) = [note for note in world.notes if note.startswith("bounds:")]
     assert "were refused" in note
-    assert world.driven.core._state.conduct.num_out == 0
+    assert world.driven.core.conduct.num_out == 0
     # Those of the admin's own are not looked at any more.
     assert world.answer_to(10, 2e6).accepted
 
