@@ -8,7 +8,16 @@ from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore, Input, P
 from attract.collection.message_handlers import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
+from attract.schema.learner import (
+    Counters,
+    Dropped,
+    Published,
+    Ready,
+    RejectedRow,
+    Train,
+    Trained,
+    Warmup,
+)
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
 from attract.settings.collection import CollectionSettings
 from attract.settings.run import PolicySettings, RunSettings
@@ -273,4 +282,11 @@ class DrivenCore:
     @property
     def trains(self) -> list[Train]:
         """All updates begun so far."""
-        return [update.train for update in self.wanted(effects.StartUpdate)]
+        orders = [order.message for order in self.wanted(effects.SendToLearner)]
+        return [message for message in orders if isinstance(message, Train)]
+
+    @property
+    def warmups(self) -> list[Warmup]:
+        """All that the learner was given to set its statistics from."""
+        orders = [order.message for order in self.wanted(effects.SendToLearner)]
+        return [message for message in orders if isinstance(message, Warmup)]

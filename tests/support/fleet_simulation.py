@@ -11,7 +11,7 @@ from attract.collection.core import CollectionCore, Input, P
 from attract.errors import ProtocolError
 from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.learner import Train, Trained
+from attract.schema.learner import Train, Trained, Warmup
 from attract.schema.messages import (
     Assignment,
     Block,
@@ -203,14 +203,14 @@ class Simulation:
                         onnx=b"",
                     )
                     self._to_browser(effect.connection_id, policy)
-                case effects.StartWarmup():
-                    self.warmups.append(effect.rows)
+                case effects.SendToLearner(message=Warmup()):
+                    self.warmups.append(tuple(effect.message.rows))
                     self.after(0.05, self._version_zero)
-                case effects.StartUpdate():
-                    self._start_update(effect.train)
-                case effects.UpdateAwaited():
+                case effects.SendToLearner(message=Train()):
+                    self._start_update(effect.message)
+                case effects.SendToLearner():
                     train = self.in_flight
-                    assert train is not None and train.batch_id == effect.batch_id
+                    assert train is not None and train.batch_id == effect.message.batch_id
                     if self.ends_early:
                         self.after(0.003, lambda train=train: self._trained(train))
                 case effects.EpisodesCounted():

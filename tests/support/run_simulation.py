@@ -128,7 +128,7 @@ class RunSimulation(Simulation):
             if isinstance(effect, collecting.Send) and isinstance(effect.message, Lease):
                 new = all(effect.message.lease_id != lease.lease_id for _, lease in self.leases)
                 assert not (new and effect.message.purpose == "train"), f"a lease, {self.life.reasons}"
-            if isinstance(effect, effects.SendToLearner) and isinstance(effect.message, Train):
+            if isinstance(effect, collecting.SendToLearner) and isinstance(effect.message, Train):
                 begun = [update.batch_id for update in self.updates]
                 assert effect.message.batch_id in begun, f"an update begins, {self.life.reasons}"
 
@@ -142,11 +142,13 @@ class RunSimulation(Simulation):
 
     def _apply_one(self, effect: effects.Effect) -> None:
         match effect:
-            case effects.SendToLearner(message=Train()):
+            case collecting.SendToLearner(message=Train()):
                 self._begin_update(effect.message)
-            case effects.SendToLearner(message=Warmup()):
+            case collecting.SendToLearner(message=Warmup()):
                 self.warmups.append(tuple(effect.message.rows))
                 self.after(0.05, self._version_zero)
+            case collecting.SendToLearner():
+                pass
             case effects.CommitRow():
                 assert self._writing is None, "two rows at once"
                 version = effect.row.policy_version

@@ -1,6 +1,6 @@
 """Inputs of the collection core that come of the learner."""
 
-from attract.collection.effects import StartUpdate
+from attract.collection.effects import SendToLearner
 from attract.collection.planning import report_waiting, start_warmup
 from attract.collection.state import CollectionState
 from attract.collection.trust_handlers import judge_update
@@ -17,7 +17,7 @@ def ready(state: CollectionState, now: float, ready: Ready) -> None:
     if outcome == "warmup" and learner.warmup_blocks is not None:
         state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
     elif outcome == "same" and learner.train is not None:
-        state.emit(StartUpdate(learner.train))
+        state.emit(SendToLearner(learner.train))
         report_waiting(state, state.require_described())
     elif outcome in ("finished", "lost") and batch is not None:
         state.free(learner.end())

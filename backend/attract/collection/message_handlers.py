@@ -6,11 +6,10 @@ from attract.collection import recordings
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import (
     CloseConnection,
-    GameBroken,
     GameKnown,
     GameLogged,
     LeaseClosed,
-    LeaseFinished,
+    Report,
 )
 from attract.collection.fleet import Host, Worker
 from attract.collection.leases import Lease
@@ -122,7 +121,7 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             report = report_of(message, host, message.worker_index)
             is_fatal = state.described is None and host.tier == "local"
             recorded = recordings.of_failure(state, host, message)
-            state.emit(GameBroken(report, is_fatal, message.method, recorded))
+            state.emit(Report(report, message.method, recorded, is_fatal))
             if state.described is None and not is_fatal:
                 state.failed_to_describe.add(host.identity)
                 if state.describing == host.connection_id:
@@ -178,7 +177,8 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
         case messages.RolloutClose():
             lease = state.lease_of(worker, message.lease_id)
             if lease is not None and lease.purpose != "evaluate":
-                state.emit(LeaseClosed(message))
+                is_played = lease.purpose == "train" and lease.front_since is not None
+                state.emit(LeaseClosed(message, now - lease.issued_at if is_played else None))
                 _rollout_closed(state, worker, lease, now)
         case messages.EvaluationResult():
             lease = state.lease_of(worker, message.lease_id)
@@ -188,7 +188,7 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
             worker.failures += 1
             worker.last_report = report_of(message, worker.host, worker.worker_index)
             recorded = recordings.of_failure(state, worker, message)
-            state.emit(GameBroken(worker.last_report, False, message.method, recorded))
+            state.emit(Report(worker.last_report, message.method, recorded))
         case messages.EpisodeRecorded():
             recordings.take(state, worker, message)
         case messages.GameLog():
@@ -264,7 +264,6 @@ def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: f
         steps = lease.num_segments * lease.num_slots * state.config.horizon
         worker.measured(steps, now - lease.front_since)
         worker.failures = 0
-        state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
         recordings.rollout_closed(state, lease)
     state.end_lease(lease, now)
 

@@ -9,12 +9,13 @@ from attract.collection.batches import (
 )
 from attract.collection.beginning import note_stage
 from attract.collection.config import MAX_WARMUP_SECONDS
-from attract.collection.effects import StartUpdate, StartWarmup, UpdateAwaited, WakeAfter
+from attract.collection.effects import SendToLearner, WakeAfter
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
 from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
 from attract.schema.episodes import Episodes
+from attract.schema.learner import Awaited, Warmup
 
 MAX_VERSIONS_HELD = 2
 """Policy versions a worker keeps sessions of."""
@@ -100,10 +101,12 @@ def warmup_deadline(state: CollectionState) -> float | None:
     return state.warmup_since + MAX_WARMUP_SECONDS
 
 
-def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> StartWarmup:
+def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> SendToLearner:
     """What tells the learner of this random play."""
-    rows = tuple(sorted_rows(blocks).tolist()) if blocks else ()
-    return StartWarmup(rows, rows_of_policies(blocks, seating) if len(seating.policy_ids) > 1 else {})
+    rows = sorted_rows(blocks).tolist() if blocks else []
+    shares = rows_of_policies(blocks, seating) if len(seating.policy_ids) > 1 else {}
+    by_policy = {policy_id: list(share) for policy_id, share in shares.items()}
+    return SendToLearner(Warmup(rows=rows, rows_by_policy=by_policy))
 
 
 def _start_update(state: CollectionState, described: Described, now: float) -> None:
@@ -128,7 +131,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     if not described.counts_at_arrival:
         episodes = Episodes.of(episodes_in_order(blocks), described.description.num_agents)
         state.count_episodes(blocks, episodes)
-    state.emit(StartUpdate(learner.begin(batch)))
+    state.emit(SendToLearner(learner.begin(batch)))
     schedule.batch_closed()
     _lapse_too_old(state, described, now)
 
@@ -146,7 +149,7 @@ def report_waiting(state: CollectionState, described: Described) -> None:
     """Tell the learner that a full batch waits for the end of its update."""
     batch = state.learner.batch
     if state.learner.phase == "busy" and batch is not None and described.acceptance.pool.num_sealed > 0:
-        state.emit(UpdateAwaited(batch.batch_id))
+        state.emit(SendToLearner(Awaited(batch_id=batch.batch_id)))
 
 
 def _lapse_too_old(state: CollectionState, described: Described, now: float) -> None:

@@ -10,8 +10,8 @@ from attract.collection.config import CollectionConfig, FittedConfig
 from attract.collection.effects import (
     Effect,
     EpisodesCounted,
-    GameBroken,
     Note,
+    Report,
     Send,
     SendPolicy,
 )
@@ -289,14 +289,14 @@ class CollectionState:
         agent_steps = self.learner.counters.agent_steps
         if worker.tier == "local":
             if self._failures.add(agent_steps):
-                self.emit(GameBroken(report, fatal=True))
+                self.emit(Report(report, fatal=True))
             return
         reason = self.conduct.game_failed(worker.identity, agent_steps, now)
         if reason is not None:
             self.fleet.look_at_conduct(self.conduct, now)
             self.note("quarantine", f"the browser {worker.identity} is banned: {reason}")
             if self.conduct.game_fails_for_all:
-                self.emit(GameBroken(report, fatal=True))
+                self.emit(Report(report, fatal=True))
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""

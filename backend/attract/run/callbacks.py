@@ -109,7 +109,7 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
             "browsers of your own; start one with the dashboard's `Run the workers in this tab`"
         )
         report = GameReport(kind="strangers", name="Unconfirmed", text=text, stack=None)
-        state.out.append(effects.Report(report))
+        state.out.append(collecting.Report(report))
     if state.progress.goal.evaluated(update, view) == "finish":
         state.end("finished", now, version=view.policy_version)
     else:

@@ -10,7 +10,7 @@ from attract.collection import effects as collecting
 from attract.collection import inputs as collection
 from attract.collection import trust_handlers
 from attract.errors import AttractError, ConfigurationError
-from attract.run import collection_effects, effects
+from attract.run import collection_effects
 from attract.run.core_state import CoreState
 from attract.run.evaluation import EvaluationRequest
 from attract.run.life import LIFTED_BY_HAND, PauseReason
@@ -87,7 +87,7 @@ def game_checked(
             severity=finding.severity,
             run_error=error if unplayable and finding is first else None,
         )
-        state.out.append(effects.Report(report))
+        state.out.append(collecting.Report(report))
     if unplayable:
         state.fail(error, now)
 

@@ -91,13 +91,13 @@ class RunOutputs:
                 "%s is left out: %s", effect.identity, effect.what
             ),
             collecting.Note: notifications.note,
-            effects.PrepareGame: lambda effect: housing.prepare_game(effect.description),
-            effects.SendToLearner: lambda effect: learner.send(effect.message),
+            collecting.GameKnown: lambda effect: housing.prepare_game(effect.description),
+            collecting.SendToLearner: lambda effect: learner.send(effect.message),
             effects.CommitRow: lambda effect: writes.add(partial(self._commit, effect)),
             effects.PublishRow: self._publish_row,
             effects.KeepPolicies: self._keep_policies,
             effects.Publish: lambda effect: notifications.publish(effect.kind, effect.body),
-            effects.Report: self._report,
+            collecting.Report: self._report,
             effects.KeepEpisodes: lambda effect: episodes.keep(effect),
             effects.StateChanged: self._state_changed,
             effects.MarkBest: lambda effect: writes.add(partial(record.mark_best, effect.policy_version)),
@@ -195,7 +195,7 @@ class RunOutputs:
 
     # --- pages ---
 
-    def _report(self, effect: effects.Report) -> None:
+    def _report(self, effect: collecting.Report) -> None:
         shown = self._notifications.report(effect.report, effect.method)
         if effect.recorded is not None and shown.episode_id is None:
             self._episodes.keep_failure(shown, effect.recorded)

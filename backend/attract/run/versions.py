@@ -11,7 +11,7 @@ from attract.run.core_state import Commit, CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
-from attract.schema.learner import Awaited, Counters, Dropped, Published, Ready, Train, Trained, Warmup
+from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained
 
 MAX_DROPPED_UPDATES: Final = 3
 """Rule P8: this many updates undone in a row pause the run."""
@@ -111,7 +111,7 @@ def dropped(state: CoreState, now: float, dropped: Dropped) -> None:
         stack=None,
         run_error=text if pauses else None,
     )
-    state.out.append(effects.Report(report))
+    state.out.append(collecting.Report(report))
     if pauses:
         state.out.append(collecting.Note("paused", text))
         state.changed()
@@ -237,21 +237,12 @@ def train_message(state: CoreState, train: Train) -> Train:
     return state.train
 
 
-def start_update(state: CoreState, effect: collecting.StartUpdate, now: float) -> None:
-    """The learner gets an update, with what there is to say of it already."""
-    train = train_message(state, effect.train)
-    values = state.progress.metrics_so_far(train.counters, state.fleet(now), now)
-    train = train.model_copy(update={"metrics": values})
-    state.updates.begin(train)
-    state.out.append(effects.SendToLearner(train))
-
-
-def update_awaited(state: CoreState, effect: collecting.UpdateAwaited, now: float) -> None:
-    """The learner hears that a batch waits for its update."""
-    state.out.append(effects.SendToLearner(Awaited(batch_id=effect.batch_id)))
-
-
-def start_warmup(state: CoreState, effect: collecting.StartWarmup, now: float) -> None:
-    """The learner gets the random play that sets its statistics (rule P7)."""
-    shares = {name: list(rows) for name, rows in effect.rows_by_policy.items()}
-    state.out.append(effects.SendToLearner(Warmup(rows=list(effect.rows), rows_by_policy=shares)))
+def to_learner(state: CoreState, effect: collecting.SendToLearner, now: float) -> None:
+    """The learner gets its work; an update with what there is to say of it already."""
+    if isinstance(effect.message, Train):
+        train = train_message(state, effect.message)
+        values = state.progress.metrics_so_far(train.counters, state.fleet(now), now)
+        train = train.model_copy(update={"metrics": values})
+        state.updates.begin(train)
+        effect = collecting.SendToLearner(train)
+    state.out.append(effect)

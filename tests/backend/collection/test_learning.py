@@ -6,7 +6,7 @@ import pytest
 from attract.collection import effects, inputs, learner_handlers
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
-from attract.schema.learner import Counters, RejectedRow
+from attract.schema.learner import Counters, RejectedRow, Warmup
 from attract.schema.messages import LeaseVoid, Seed
 from driven_core import DrivenCore, published, ready_learner, small_config
 
@@ -63,9 +63,9 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     assert [lease.purpose for lease in leases] == ["warmup", "warmup"]
     assert [(lease.num_segments, lease.seats[0].script) for lease in leases] == [(2, "random")] * 2
     driven.play(11, 2)
-    assert not driven.wanted(effects.StartWarmup)
+    assert not driven.warmups
     driven.play(10, 2)
-    (warmup,) = driven.wanted(effects.StartWarmup)
+    (warmup,) = driven.warmups
     assert len(set(warmup.rows)) == 12
     assert driven.core.counters == Counters()
     assert not driven.wanted(effects.SendPolicy)
@@ -91,9 +91,9 @@ def test_P7_a_warm_up_ends_after_10_s_with_what_has_come(segments: int, rows: in
     driven = warming_up()
     driven.play(10, segments)
     driven.wait(9.9)
-    assert not driven.wanted(effects.StartWarmup)
+    assert not driven.warmups
     driven.wait(0.2)
-    (warmup,) = driven.wanted(effects.StartWarmup)
+    (warmup,) = driven.warmups
     assert len(warmup.rows) == rows
     assert [void.lease_id for void in driven.messages(LeaseVoid)] == [1, 2]
     assert driven.core.fleet_view(driven.now).leases_lapsed == 0, "nothing was lost"
@@ -108,10 +108,10 @@ def test_P7_a_warm_up_ends_after_10_s_with_what_has_come(segments: int, rows: in
 def test_P7_in_sync_the_warm_up_takes_its_time() -> None:
     driven = warming_up(schedule="sync")
     driven.wait(12.0)
-    assert not driven.wanted(effects.StartWarmup)
+    assert not driven.warmups
     driven.play(10, 2)
     driven.play(11, 2)
-    (warmup,) = driven.wanted(effects.StartWarmup)
+    (warmup,) = driven.warmups
     assert len(warmup.rows) == 12
 
 
@@ -121,7 +121,7 @@ def test_P7_without_warm_up_steps_the_learner_is_told_so() -> None:
     driven.join(10, 0)
     driven.join(11, 1)
     driven.ready(needs_warmup=True)
-    assert driven.wanted(effects.StartWarmup) == [effects.StartWarmup(())]
+    assert driven.warmups == [Warmup(rows=[])]
 
 
 def test_P8_a_dropped_update_frees_its_rows_and_counts_nothing() -> None:

@@ -50,7 +50,7 @@ def test_a_game_that_cannot_be_loaded_is_fatal() -> None:
     driven = DrivenCore()
     driven.give(message_handlers.connected, 1, host_hello(), "local")
     driven.give(message_handlers.message_received, 1, game_failure("load"))
-    (broken,) = driven.wanted(effects.GameBroken)
+    (broken,) = driven.wanted(effects.Report)
     assert broken.fatal
     assert (broken.report.text, broken.report.seed) == ("x is undefined", "0000000200000001")
 
@@ -59,7 +59,7 @@ def test_a_worker_that_hangs_loses_its_leases_at_once_and_the_fleet_goes_on() ->
     driven = DrivenCore.started(schedule="sync")
     driven.play(11)
     driven.give(message_handlers.message_received, HOST, game_failure("hang", 0))
-    (broken,) = driven.wanted(effects.GameBroken)
+    (broken,) = driven.wanted(effects.Report)
     assert not broken.fatal
     assert broken.report.worker_index == 0
     driven.play(11)
@@ -80,7 +80,7 @@ def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() 
     driven.give(message_handlers.message_received, 2, described_as(999))
     driven.give(message_handlers.message_received, 2, game_failure("load"))
     assert driven.known_game is None
-    assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+    assert not any(report.fatal for report in driven.wanted(effects.Report))
     driven.wait(29.0)
     assert describes(driven, 2) == [False]
     driven.give(message_handlers.connected, 1, host_hello("a" * 32), "local")
@@ -100,7 +100,7 @@ def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_
     assert (describes(driven, 2), describes(driven, 3)) == ([False, True], [False])
     assert [note.kind for note in driven.wanted(effects.Note)] == ["strangers"]
     driven.give(message_handlers.message_received, 2, game_failure("load"))
-    assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+    assert not any(report.fatal for report in driven.wanted(effects.Report))
     assert describes(driven, 3) == [False, True]
     driven.give(message_handlers.message_received, 2, described_as(999))
     assert driven.known_game is None, "it had its turn"
@@ -183,7 +183,7 @@ def test_a_policy_that_a_worker_cannot_run_ends_that_worker_with_a_note() -> Non
     assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [
         lease.lease_id for lease in driven.leases(10)
     ]
-    assert not driven.wanted(effects.GameBroken), "that is no fault of the game"
+    assert not driven.wanted(effects.Report), "that is no fault of the game"
 
 
 def test_a_line_of_the_game_goes_on_with_the_worker_that_wrote_it() -> None:
@@ -274,4 +274,4 @@ def test_only_a_host_of_ones_own_says_that_a_worker_is_lost(tier: str, is_lost: 
     crashed = game_failure("crash", 0)
     driven.give(message_handlers.message_received, HOST, crashed)
     driven.give(message_handlers.message_received, HOST, crashed.model_copy(update={"worker_lost": True}))
-    assert [broken.report.worker_lost for broken in driven.wanted(effects.GameBroken)] == [False, is_lost]
+    assert [broken.report.worker_lost for broken in driven.wanted(effects.Report)] == [False, is_lost]

@@ -236,7 +236,7 @@ def test_the_episode_that_failed_comes_with_its_report():
         FIRST,
         game_failure("throw", 0).model_copy(update={"recorded": failed}),
     )
-    (broken,) = driven.wanted(effects.GameBroken)
+    (broken,) = driven.wanted(effects.Report)
     assert broken.recorded == failed
 
 
@@ -250,7 +250,7 @@ def test_the_episode_of_a_guests_failure_is_dropped_whatever_it_is():
         FIRST,
         game_failure("throw", 0).model_copy(update={"recorded": failed}),
     )
-    (broken,) = driven.wanted(effects.GameBroken)
+    (broken,) = driven.wanted(effects.Report)
     assert broken.recorded is None and broken.report.text == "x is undefined"
 
 

@@ -103,9 +103,9 @@ def test_a_game_that_ends_worker_after_worker_is_fatal() -> None:
         connection_id = 20 + generation
         driven.join(connection_id, 0)
         driven.say(connection_id, game_failure("throw"))
-        assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+        assert not any(report.fatal for report in driven.wanted(effects.Report))
         driven.close(connection_id)
-    assert [report.fatal for report in driven.wanted(effects.GameBroken)][-1]
+    assert [report.fatal for report in driven.wanted(effects.Report)][-1]
 
 
 def test_hostile_02_six_false_failures_of_a_stranger_leave_it_out_and_end_nothing() -> None:
@@ -115,7 +115,7 @@ def test_hostile_02_six_false_failures_of_a_stranger_leave_it_out_and_end_nothin
         driven.join(20 + generation, generation, host_id="f" * 32)
         driven.say(20 + generation, game_failure("throw"))
         driven.close(20 + generation)
-    assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+    assert not any(report.fatal for report in driven.wanted(effects.Report))
     (note,) = [note for note in driven.wanted(effects.Note) if note.kind == "quarantine"]
     assert note.text == f"the browser {'f' * 32} is banned: its games keep failing"
     driven.join(40, 0, host_id="f" * 32)
@@ -132,12 +132,12 @@ def test_hostile_02_a_game_that_fails_for_every_stranger_and_nobody_ever_played_
     driven.ready()
     for stranger in range(3):
         for generation in range(3):
-            assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+            assert not any(report.fatal for report in driven.wanted(effects.Report))
             connection_id = 20 + 10 * stranger + generation
             driven.join(connection_id, 0, host_id=f"{stranger:032x}")
             driven.say(connection_id, game_failure("throw"))
             driven.close(connection_id)
-    assert [report.fatal for report in driven.wanted(effects.GameBroken)][-1]
+    assert [report.fatal for report in driven.wanted(effects.Report)][-1]
 
 
 def test_a_worker_ends_once() -> None:

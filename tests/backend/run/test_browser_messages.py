@@ -72,7 +72,7 @@ class World:
 
     def apply(self, effect: Effect) -> None:
         self.applied.append(effect)
-        if isinstance(effect, effects.PrepareGame):
+        if isinstance(effect, collecting.GameKnown):
             self.side.store = cast("SegmentStore", self.store)
         elif isinstance(effect, effects.CommitRow):
             self.runner.do(versions.row_committed)

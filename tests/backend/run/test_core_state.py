@@ -72,7 +72,7 @@ def test_only_the_first_reason_pauses_collection_and_only_the_last_one_lets_it_g
     state.lift(3.0, PauseReason.USER)
     assert not driven.core.paused
     (effect,) = state.out
-    assert isinstance(effect, effects.SendToLearner), (
+    assert isinstance(effect, collecting.SendToLearner), (
         "what resuming brings goes through the run's own handlers"
     )
     assert isinstance(effect.message, Train)

@@ -191,7 +191,8 @@ async def test_every_effect_is_either_taken_in_by_the_core_or_done(world: World)
     done = world.outputs._apply_by.keys()
     assert wanted - done == set()
     # These are both: the core takes note of them, then they go out.
-    assert done - wanted == {collecting.Send, collecting.ForgerCaught}
+    both = {collecting.Send, collecting.SendToLearner, collecting.GameKnown, collecting.Report}
+    assert done - wanted == both | {collecting.ForgerCaught}
 
 
 async def test_messages_go_out_and_a_lease_only_behind_its_policy(world: World) -> None:
@@ -279,7 +280,7 @@ async def test_who_asked_for_an_evaluation_is_answered_once_and_nobody_else(worl
 
 async def test_an_episode_that_failed_is_kept_with_the_first_report_of_its_kind(world: World) -> None:
     report = GameReport(kind="throw", name="TypeError", text="x is 1", stack="at tick")
-    world.outputs.apply(effects.Report(report, None, recorded(error="x is 1")))
+    world.outputs.apply(collecting.Report(report, None, recorded(error="x is 1")))
     assert [call[1] for call in world.done] == ["report"], "it is told at once, whatever the disk does"
     assert world.done[0][2].episode_id is None
     await world.until_published(2)
@@ -287,7 +288,7 @@ async def test_an_episode_that_failed_is_kept_with_the_first_report_of_its_kind(
     (shown,) = world.notifications.view().reports
     assert (entry.source, shown.episode_id, shown.count) == ("failure", entry.id, 1)
     again = report.model_copy(update={"text": "x is 2"})
-    await world.applied(effects.Report(again, None, recorded(error="x is 2")))
+    await world.applied(collecting.Report(again, None, recorded(error="x is 2")))
     assert (world.done[-1][2].count, world.done[-1][2].episode_id) == (2, entry.id)
     assert len(list((world.directory.path / "episodes").glob("*-failure-*.json"))) == 1
 
@@ -314,7 +315,7 @@ async def test_pages_are_told_of_a_state_as_it_was_when_it_changed(world: World)
 
 async def test_the_learner_and_the_game_get_what_is_meant_for_them(world: World) -> None:
     warmup = Warmup(rows=[1, 2])
-    await world.applied(effects.SendToLearner(warmup), effects.PrepareGame(counting_description()))
+    await world.applied(collecting.SendToLearner(warmup), collecting.GameKnown(counting_description()))
     assert world.done == [("send", warmup), ("prepare", counting_description())]
 
 
