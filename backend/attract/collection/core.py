@@ -53,7 +53,7 @@ class CollectionCore(CollectionState):
     @property
     def evaluated(self) -> tuple[int, int] | None:
         """Finished and all episodes of the current evaluation; None while there is none."""
-        current = self.evaluations[0] if self.evaluations else None
+        current = self.evaluation
         return None if current is None else (current.num_done, current.num_episodes)
 
     def next_deadline(self) -> float | None:

@@ -34,17 +34,19 @@ def request_evaluation(
 ) -> None:
     """Play fixed episodes with a version; `EvaluationDone` follows.
 
-    No update begins before it. Later requests wait their turn, each for the version that was newest then.
+    No update begins before it.
 
     Args:
         version: which, with its models at hand; None: the newest.
 
-    Raises: RuntimeError: there is no version yet.
+    Raises: RuntimeError: there is no version yet, or another evaluation is under way.
     """
     if not state.learner.has_version:
         raise RuntimeError("expected a published version to evaluate, there is none yet")
+    if state.evaluation is not None:
+        raise RuntimeError("expected no evaluation to be under way")
     version = state.learner.public if version is None else version
-    state.evaluations.append(Evaluation(episodes, deterministic, seed, version, record))
+    state.evaluation = Evaluation(episodes, deterministic, seed, version, record)
 
 
 def end_evaluation(state: CollectionState, now: float) -> None:
@@ -52,9 +54,10 @@ def end_evaluation(state: CollectionState, now: float) -> None:
 
     Nothing happens while no episode has its result.
     """
-    if not state.evaluations or not state.evaluations[0].num_done:
+    evaluation = state.evaluation
+    if evaluation is None or not evaluation.num_done:
         return
-    evaluation = state.evaluations.popleft()
+    state.evaluation = None
     for lease in [lease for lease in state.book if evaluation.has_leased(lease.lease_id)]:
         state.cut_short(lease, "the evaluation was ended", now)
     state.emit(evaluation.so_far())

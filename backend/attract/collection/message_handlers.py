@@ -281,7 +281,7 @@ def _evaluated(state: CollectionState, lease: Lease, message: messages.Evaluatio
     state.end_lease(lease, now)
     done = evaluation.done()
     if done is not None:
-        state.evaluations.remove(evaluation)
+        state.evaluation = None
         state.emit(done)
 
 

@@ -111,7 +111,7 @@ def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> SendToLearner
 
 def _start_update(state: CollectionState, described: Described, now: float) -> None:
     learner, schedule = state.learner, described.schedule
-    if learner.phase != "idle" or state.paused or state.evaluations:
+    if learner.phase != "idle" or state.paused or state.evaluation is not None:
         return
     if not schedule.may_start(state.progress(described)):
         return
@@ -164,7 +164,7 @@ def _lapse_too_old(state: CollectionState, described: Described, now: float) -> 
 
 def _publish(state: CollectionState, described: Described, now: float) -> None:
     """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
-    version = state.evaluations[0].version if state.evaluations else state.learner.public
+    version = state.learner.public if state.evaluation is None else state.evaluation.version
     if version != state.announced:
         state.announced = version
         if described.schedule.waits_for_sessions and state.fleet.hosts_of_several():
@@ -183,13 +183,13 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
 
 
 def _evaluate(state: CollectionState, described: Described, now: float) -> None:
-    """The first evaluation's waiting episodes go to workers of the admin's own.
+    """The evaluation's waiting episodes go to workers of the admin's own.
 
     Only where there is none at all do strangers play them, and then nothing is confirmed by it.
     """
-    if not state.evaluations or not state.start_barrier.is_open:
+    evaluation = state.evaluation
+    if evaluation is None or not state.start_barrier.is_open:
         return
-    evaluation = state.evaluations[0]
     workers = state.fleet.present()
     if state.fleet.has_own_workers:
         workers = [worker for worker in workers if worker.tier == "local"]
@@ -232,7 +232,7 @@ def _order_replays(state: CollectionState, described: Described, now: float) -> 
 
 
 def _issue_leases(state: CollectionState, described: Described, now: float) -> None:
-    if state.paused or state.evaluations or state.learner.phase == "absent":
+    if state.paused or state.evaluation is not None or state.learner.phase == "absent":
         return
     if not state.takers:
         return

@@ -82,7 +82,8 @@ class CollectionState:
         self.first_versions: dict[str, int] = {}
         """By guest, the first version that was trained on a segment of it (rule C10)."""
         self.next_batch = 1
-        self.evaluations: deque[Evaluation] = deque()
+        self.evaluation: Evaluation | None = None
+        """The one under way; the run core has the others wait."""
         self.announced = -1
         """The version that everybody was looked at for."""
         self.sessions_due = 0.0
@@ -211,9 +212,8 @@ class CollectionState:
 
     def evaluation_of(self, lease: Lease) -> Evaluation | None:
         """The evaluation that an `evaluate` lease is part of."""
-        return next(
-            (evaluation for evaluation in self.evaluations if evaluation.has_leased(lease.lease_id)), None
-        )
+        current = self.evaluation
+        return current if current is not None and current.has_leased(lease.lease_id) else None
 
     def lease_of(self, worker: Worker, lease_id: int) -> Lease | None:
         """The worker's open lease of that id."""

@@ -118,8 +118,18 @@ def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None
     assert [result.returns for result in done.results] == [[float(index)] for index in range(7)]
     assert done.view.return_mean == 3.0
     assert done.view.episodes == 7
-    assert not driven.core.evaluations
+    assert driven.core.evaluation is None
     assert driven.trains, "training goes on"
+
+
+def test_one_evaluation_at_a_time_and_none_before_there_is_a_version() -> None:
+    driven, seed = DrivenCore(), Seed(low=5, high=6)
+    with pytest.raises(RuntimeError, match="there is none yet"):
+        driven.give(inputs.request_evaluation, 2, True, seed)
+    driven = DrivenCore.started()
+    driven.give(inputs.request_evaluation, 2, True, seed)
+    with pytest.raises(RuntimeError, match="expected no evaluation to be under way"):
+        driven.give(inputs.request_evaluation, 2, True, seed)
 
 
 def test_an_older_version_is_evaluated_and_then_the_newest_plays_on() -> None:
