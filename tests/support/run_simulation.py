@@ -167,8 +167,6 @@ class RunSimulation(Simulation):
             case collecting.SendPolicy():
                 assert effect.policy_version in self.committed, "rule D1: its row is not written"
                 super().do([effect])
-            case effects.Fault():
-                raise effect.error
             case _:
                 super().do([effect])  # type: ignore[list-item]
 

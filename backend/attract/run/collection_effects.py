@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from attract.collection import effects as collecting
 from attract.errors import ConfigurationError
-from attract.run import callbacks, effects, versions
+from attract.run import callbacks, versions
 from attract.run.core_state import CoreState, Handler
 from attract.run.life import Event, PauseReason, Phase
 from attract.schema.game import GameDescription
@@ -24,12 +24,9 @@ def sending(state: CoreState, effect: collecting.Send, now: float) -> None:
 
 def lease_closed(state: CoreState, effect: collecting.LeaseClosed, now: float) -> None:
     """For the metrics."""
-    try:
-        state.progress.statistics.closed(effect.close)
-        if effect.seconds is not None:
-            state.progress.statistics.lease_finished(effect.seconds)
-    except Exception as error:
-        state.out.append(effects.Fault("LeaseClosed", error))
+    state.progress.statistics.closed(effect.close)
+    if effect.seconds is not None:
+        state.progress.statistics.lease_finished(effect.seconds)
 
 
 def unconfirmed(state: CoreState, effect: collecting.Unconfirmed, now: float) -> None:

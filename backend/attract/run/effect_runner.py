@@ -8,11 +8,11 @@ from collections.abc import Callable
 from attract.collection import effects as collecting
 from attract.collection.core import CollectionCore
 from attract.collection.core import Input as CollectionInput
-from attract.run import effects, ending, inputs
+from attract.run import ending, inputs
 from attract.run.core import Input, P, RunCore
 from attract.run.effects import Effect
 
-SPARED = (collecting.GameLogged, collecting.Note, effects.Fault)
+SPARED = (collecting.GameLogged, collecting.Note)
 """Notifications: a run continues if one of these fails."""
 log = logging.getLogger(__name__)
 

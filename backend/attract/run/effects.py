@@ -113,14 +113,6 @@ class Release:
     """The run has ended: nothing more is heard or written, its directory is free."""
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A notification could not be sent; the run continues."""
-
-    what: str
-    error: Exception
-
-
 RunEffect = (
     CommitRow
     | PublishRow
@@ -135,6 +127,5 @@ RunEffect = (
     | ExportLast
     | EndLearner
     | Release
-    | Fault
 )
 Effect = RunEffect | collection.Effect

@@ -109,7 +109,6 @@ class RunOutputs:
             effects.ExportLast: lambda effect: self._begin_ending(self._export_last(effect)),
             effects.EndLearner: lambda effect: self._begin_ending(self._end_learner(effect)),
             effects.Release: lambda effect: background.spawn(housing.release()),
-            effects.Fault: self._fault,
         }
 
     def apply(self, effect: Effect) -> None:
@@ -203,9 +202,6 @@ class RunOutputs:
     def _state_changed(self, effect: effects.StateChanged) -> None:
         # As it stands now, not when those before it are told.
         self._notices.add(partial(self._notifications.changed, self._notifications.view()))
-
-    def _fault(self, effect: effects.Fault) -> None:
-        raise effect.error
 
     # --- the end ---
 

@@ -1,6 +1,6 @@
 """What the run makes of each thing that collection tells it."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,14 +77,6 @@ def test_what_workers_say_of_their_leases_is_in_the_next_row() -> None:
     row = metrics(state)
     assert row["fleet/worker_latency_mean"] == 2.0
     assert (row["fleet/game_fraction"], row["fleet/inference_fraction"]) == (0.5, 0.25)
-
-
-def test_a_metric_that_cannot_be_taken_is_a_fault_and_not_the_end_of_the_run() -> None:
-    state = run_state()
-    (fault,) = handled(state, collecting.LeaseClosed(cast("Any", None), 1.0))
-    assert isinstance(fault, effects.Fault)
-    assert (fault.what, type(fault.error)) == ("LeaseClosed", AttributeError)
-    assert not state.life.is_ending
 
 
 def test_C7_where_nothing_can_be_confirmed_the_run_pauses_and_says_why() -> None:

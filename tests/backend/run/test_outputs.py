@@ -325,11 +325,6 @@ async def test_a_core_that_waits_is_woken(world: World) -> None:
     assert world.inputs == [(inputs.tick,)]
 
 
-async def test_a_fault_reaches_who_counts_them(world: World) -> None:
-    with pytest.raises(KeyError, match="a metric"):
-        world.outputs.apply(effects.Fault("LeaseClosed", KeyError("a metric")))
-
-
 async def test_the_last_export_says_where_it_lies_and_of_which_attempt_it_is(world: World) -> None:
     folder = world.directory.export
     await world.applied(effects.ExportLast(2, None))
