@@ -44,7 +44,6 @@ from attract.run.start_checks import check_same_spaces
 from attract.schema.api import EvaluationView, FleetView, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.messages import FromBrowser
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RunSettings
 
@@ -170,30 +169,28 @@ class ActiveRun:
         self._policies = PolicyCache(self.run_id)
         self._learner = LearnerSupervisor(
             start_learner,
-            LearnerMessages(
-                self.runner, self._progress, record, self._notifications, self._writes, self._accept
-            ),
+            LearnerMessages(self.runner, record, self._notifications, self._writes, self._accept),
         )
+        self.browsers = BrowserSide(self.runner)
+        """What browsers of this run say goes here."""
         self._relay: CentralRelay | None = None
         if settings.collection.inference == "server" and train:
-            self._relay = CentralRelay(
+            self._relay = self.browsers.relay = CentralRelay(
                 self.run_id,
                 start_inference,
                 self.runner,
-                self._handle_message,
+                self.browsers.handle_message,
                 hub,
                 self._policies,
                 record.directory.path,
             )
-        self.browsers = BrowserSide(self.runner, self._relay)
-        """What browsers of this run say goes here."""
         self._outputs = RunOutputs(
-            self,
             self.runner,
-            self._progress,
             record,
             self._notifications,
             self._background,
+            prepare_game=self._prepare_game,
+            release=self._release,
             hub=hub,
             learner=self._learner,
             relay=self._relay,
@@ -345,13 +342,9 @@ class ActiveRun:
         await self.has_policy()
         return await self._outputs.export(out_dir, version)
 
-    def _handle_message(self, connection_id: int, message: FromBrowser) -> None:
-        # The relay is there before the browsers' side, which needs it.
-        self.browsers.handle_message(connection_id, message)
-
     # --- what the outputs ask ---
 
-    def prepare_game(self, description: GameDescription) -> None:
+    def _prepare_game(self, description: GameDescription) -> None:
         """The game is known: make the store and give the learner its work."""
         config = self.runner.collection.config.fitted(description)
         directory = self._record.directory
@@ -415,7 +408,7 @@ class ActiveRun:
         if random_play is not None:
             self.runner.do(inputs.played_at_random, random_play)
 
-    async def release(self) -> None:
+    async def _release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
         # The run's own state is the last that pages hear of it.
         await self._notices.idle.wait()

@@ -20,12 +20,11 @@ log = logging.getLogger(__name__)
 
 
 class BrowserSide:
-    """Hears hosts and workers for one run; owned by the active run, used on its event loop.
+    """Hears hosts and workers for one run; owned by the active run, used on its event loop."""
 
-    `relay`: where observations go that the server decides on; None: workers decide themselves.
-    """
-
-    def __init__(self, runner: EffectRunner, relay: CentralRelay | None) -> None:
+    def __init__(self, runner: EffectRunner) -> None:
+        self.relay: CentralRelay | None = None
+        """Where observations go that the server decides on; None: workers decide themselves."""
         self.store: SegmentStore | None = None
         """There once the game is known."""
         self.unpacker: BlockUnpacker | None = None
@@ -34,7 +33,6 @@ class BrowserSide:
         self.faults = 0
         """How often a fault of our own closed a socket."""
         self._runner = runner
-        self._relay = relay
 
     @property
     def is_closed(self) -> bool:
@@ -63,9 +61,9 @@ class BrowserSide:
             if isinstance(message, Block):
                 self._take_block(connection_id, message)
                 return
-            if isinstance(message, Observe) and self._relay is not None:
+            if isinstance(message, Observe) and self.relay is not None:
                 self._runner.collection.answered(connection_id, message, self._runner.clock())
-                self._relay.observe(connection_id, message)
+                self.relay.observe(connection_id, message)
                 return
             try:
                 self._runner.collect(message_handlers.message_received, connection_id, message)
@@ -90,8 +88,8 @@ class BrowserSide:
         """A socket is gone."""
         if not self.is_closed:
             with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
-                if self._relay is not None:
-                    self._relay.gone(connection_id)
+                if self.relay is not None:
+                    self.relay.gone(connection_id)
                 self._runner.collect(message_handlers.disconnected, connection_id)
 
     @contextlib.contextmanager

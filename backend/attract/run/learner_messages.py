@@ -8,7 +8,6 @@ from attract.run import versions
 from attract.run.background import WorkInOrder
 from attract.run.effect_runner import EffectRunner
 from attract.run.notifications import Notifications
-from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.runs.metrics import UpdateRow
 from attract.schema.learner import Counters, Dropped, Noted, Published, Ready, Trained
@@ -25,7 +24,6 @@ class LearnerMessages:
     def __init__(
         self,
         runner: EffectRunner,
-        progress: RunProgress,
         record: RunRecord,
         notifications: Notifications,
         writes: WorkInOrder,
@@ -34,7 +32,7 @@ class LearnerMessages:
         """`accept`: called when a learner has its policy, before anything is written of it."""
         self._accept = accept
         self._runner = runner
-        self._progress = progress
+        self._progress = runner.core.progress
         self._record = record
         self._notifications = notifications
         self._writes = writes

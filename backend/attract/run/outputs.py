@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from attract.collection import effects as collecting
 from attract.errors import AttractError
@@ -19,7 +19,6 @@ from attract.run.inference_relay import CentralRelay
 from attract.run.notifications import Notifications
 from attract.run.policy_cache import PolicyCache
 from attract.run.ports import BrowserSockets
-from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.schema.game import GameDescription
 from attract.schema.learner import Export
@@ -30,30 +29,18 @@ TIMER_SECONDS = 0.002
 log = logging.getLogger(__name__)
 
 
-class RunHousing(Protocol):
-    """What the outputs ask of the active run; all on the event loop."""
-
-    def prepare_game(self, description: GameDescription) -> None:
-        """Make what a game needs: store, learner, central inference."""
-        ...
-
-    async def release(self) -> None:
-        """Give everything back; nothing is applied any more."""
-        ...
-
-
 class RunOutputs:
     """Does what effects say; owned by the active run, on its event loop. Decides nothing."""
 
     def __init__(
         self,
-        housing: RunHousing,
         runner: EffectRunner,
-        progress: RunProgress,
         record: RunRecord,
         notifications: Notifications,
         background: BackgroundTasks,
         *,
+        prepare_game: Callable[[GameDescription], None],
+        release: Callable[[], Coroutine[Any, Any, None]],
         hub: BrowserSockets,
         learner: LearnerSupervisor,
         relay: CentralRelay | None,
@@ -62,9 +49,16 @@ class RunOutputs:
         writes: WorkInOrder,
         notices: WorkInOrder,
     ) -> None:
-        """`writes`: what the record must keep, in order; `notices`: what pages are told of its state."""
+        """What it does with; all on the event loop.
+
+        Args:
+            prepare_game: makes what a game needs: store, learner, central inference.
+            release: gives everything back; nothing is applied any more.
+            writes: what the record must keep, in order.
+            notices: what pages are told of its state.
+        """
         self._runner = runner
-        self._progress = progress
+        self._progress = runner.core.progress
         self._record = record
         self._notifications = notifications
         self._background = background
@@ -91,7 +85,7 @@ class RunOutputs:
                 "%s is left out: %s", effect.identity, effect.what
             ),
             collecting.Note: notifications.note,
-            collecting.GameKnown: lambda effect: housing.prepare_game(effect.description),
+            collecting.GameKnown: lambda effect: prepare_game(effect.description),
             collecting.SendToLearner: lambda effect: learner.send(effect.message),
             effects.CommitRow: lambda effect: writes.add(partial(self._commit, effect)),
             effects.PublishRow: self._publish_row,
@@ -108,7 +102,7 @@ class RunOutputs:
             effects.AnswerEvaluation: lambda effect: writes.add(partial(self._answer, effect)),
             effects.ExportLast: lambda effect: self._begin_ending(self._export_last(effect)),
             effects.EndLearner: lambda effect: self._begin_ending(self._end_learner(effect)),
-            effects.Release: lambda effect: background.spawn(housing.release()),
+            effects.Release: lambda effect: background.spawn(release()),
         }
 
     def apply(self, effect: Effect) -> None:

@@ -64,7 +64,8 @@ class World:
         runner = EffectRunner(self.core, lambda: self.now, lambda: 0)
         runner.connect(self.apply)
         self.runner = runner
-        self.side = BrowserSide(runner, cast("CentralRelay | None", relay))
+        self.side = BrowserSide(runner)
+        self.side.relay = cast("CentralRelay | None", relay)
         self.store = FakeStore()
         self.worker = FakeWorker("run-1", worker_key=f"{WORKER:032x}")
         self.answers: deque[FromBrowser] = deque()

@@ -123,12 +123,12 @@ class World:
             keep=True,
         )
         self.outputs = RunOutputs(
-            cast("Any", self),
             cast("EffectRunner", self),
-            core.progress,
             self.record,
             notifications,
             self.background,
+            prepare_game=lambda description: self.done.append(("prepare", description)),
+            release=self.release,
             hub=cast("Any", Hub(self.done)),
             learner=cast("LearnerSupervisor", self.learner),
             relay=cast("CentralRelay | None", relay),
@@ -147,15 +147,12 @@ class World:
             notices=self.notices,
         )
 
-    # --- the runner and the housing ---
+    # --- the runner ---
 
     def do(self, *event: Any) -> None:
         """Note the input."""
         self.inputs.append(event)
         self.heard.set()
-
-    def prepare_game(self, description: Any) -> None:
-        self.done.append(("prepare", description))
 
     async def release(self) -> None:
         self.done.append("released")
