@@ -22,7 +22,7 @@ from attract.processes.children import StartInference, StartLearner, spawn_infer
 from attract.processes.cores import usable_cores
 from attract.processes.learner_supervisor import LearnerSupervisor
 from attract.run import ending, inputs
-from attract.run.background import BackgroundTasks, WorkInOrder
+from attract.run.background import WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
@@ -152,10 +152,7 @@ class ActiveRun:
             keep=train,
             beginning=lambda: beginning_of(core.collection, clock()) if train else None,
         )
-        self._background = BackgroundTasks(self.runner.broke)
-        self._writes = WorkInOrder(self._background, self.runner.broke)
-        self._notices = WorkInOrder(self._background, self.runner.broke)
-        self._keepings = WorkInOrder(self._background, self.runner.broke)
+        self._keepings = WorkInOrder(self.runner.background, self.runner.broke)
         self._episodes = EpisodeKeeper(
             record.directory,
             settings.recording,
@@ -169,7 +166,7 @@ class ActiveRun:
         self._policies = PolicyCache(self.run_id)
         self._learner = LearnerSupervisor(
             start_learner,
-            LearnerMessages(self.runner, record, self._notifications, self._writes, self._accept),
+            LearnerMessages(self.runner, record, self._notifications, self._accept),
         )
         self.browsers = BrowserSide(self.runner)
         """What browsers of this run say goes here."""
@@ -188,7 +185,6 @@ class ActiveRun:
             self.runner,
             record,
             self._notifications,
-            self._background,
             prepare_game=self._prepare_game,
             release=self._release,
             hub=hub,
@@ -196,8 +192,6 @@ class ActiveRun:
             relay=self._relay,
             policies=self._policies,
             episodes=self._episodes,
-            writes=self._writes,
-            notices=self._notices,
         )
         self.runner.connect(self._outputs.apply)
         record.disk.listen(lambda reason: self.runner.do(inputs.disk_changed, reason))
@@ -257,23 +251,23 @@ class ActiveRun:
         # A run that only shows what is there must not wait for a browser.
         known = self._expected if is_same or not self.trains else None
         self.runner.do(inputs.begin, known, is_same_module=is_same, before=before)
-        self._background.spawn(self._keep_time())
-        await self._notices.idle.wait()
+        self.runner.background.spawn(self._keep_time())
+        await self.runner.notices.idle.wait()
 
     async def let_in(self, identity: str) -> None:
         """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
         self.runner.ask(inputs.let_in, identity)
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
         self.runner.do(inputs.pause)
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
 
     async def resume(self) -> None:
         """Go on after `pause`, or after the run paused itself; while the disk refuses it stays paused."""
         self.runner.do(inputs.resume)
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
@@ -319,7 +313,7 @@ class ActiveRun:
         answer = await self._until_ended(self._outputs.ask(number))
         if take is not None:
             take(await self._episodes.filled(answer.recorded))
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
         return answer.view
 
     @property
@@ -380,7 +374,7 @@ class ActiveRun:
         )
         if self.trains:
             # The learner is being started meanwhile, which takes longer.
-            self._background.spawn(self._look_at_game())
+            self.runner.background.spawn(self._look_at_game())
 
     async def _accept(self) -> None:
         """The learner continues from the checkpoint: from now on the resumed run is written."""
@@ -411,9 +405,9 @@ class ActiveRun:
     async def _release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
         # The run's own state is the last that pages hear of it.
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
         # What a full disk still refuses is given up.
-        await self._record.disk.wait_unless_full(self._writes.idle)
+        await self._record.disk.wait_unless_full(self.runner.writes.idle)
         await self._keepings.idle.wait()
         # Reports name the episodes that were kept since the state changed last.
         await self._notifications.keep(self.view())
@@ -421,7 +415,7 @@ class ActiveRun:
         log.info("run %s ends: %s, %s", self.run_id, self._progress.state, self._progress.error or "no error")
         try:
             self.browsers.close()
-            self._background.cancel_others()
+            self.runner.background.cancel_others()
             self._outputs.give_up_asked(f"the run ended: {ended}")
             await self._learner.close(at_once=True)
             if self._relay is not None:

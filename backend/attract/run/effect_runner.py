@@ -9,6 +9,7 @@ from attract.collection import effects as collecting
 from attract.collection.core import CollectionCore
 from attract.collection.core import Input as CollectionInput
 from attract.run import ending, inputs
+from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.core import Input, P, RunCore
 from attract.run.effects import Effect
 
@@ -43,6 +44,11 @@ class EffectRunner:
         self._is_applying = False
         self.is_broken = False
         """A fault of our own ended the run: nothing that browsers say is heard any more."""
+        self.background = BackgroundTasks(self.broke)
+        self.writes = WorkInOrder(self.background, self.broke)
+        """What the record must keep."""
+        self.notices = WorkInOrder(self.background, self.broke)
+        """What pages are told of the run's state."""
 
     def connect(self, apply: Callable[[Effect], None]) -> None:
         """Say what does one effect; once, before any input."""

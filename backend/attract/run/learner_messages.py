@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 
 from attract.collection.effects import Note
 from attract.run import versions
-from attract.run.background import WorkInOrder
 from attract.run.effect_runner import EffectRunner
 from attract.run.notifications import Notifications
 from attract.run.record import RunRecord
@@ -26,7 +25,6 @@ class LearnerMessages:
         runner: EffectRunner,
         record: RunRecord,
         notifications: Notifications,
-        writes: WorkInOrder,
         accept: Callable[[], Awaitable[None]],
     ) -> None:
         """`accept`: called when a learner has its policy, before anything is written of it."""
@@ -35,7 +33,6 @@ class LearnerMessages:
         self._progress = runner.core.progress
         self._record = record
         self._notifications = notifications
-        self._writes = writes
 
     async def learner_ready(self, ready: Ready) -> None:
         """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
@@ -49,7 +46,7 @@ class LearnerMessages:
         seconds, version = await self._record.newest_row()
         rows = await self._record.rows()
         self._runner.do(versions.learner_ready, ready, seconds=seconds, policy_version=version, rows=rows)
-        await self._writes.idle.wait()
+        await self._runner.writes.idle.wait()
 
     async def _commit_lost(self, row: UpdateRow, counters: Counters) -> None:
         log.info("the row of update %d is written from the checkpoint of its version", row.update)
@@ -67,7 +64,7 @@ class LearnerMessages:
                 self._runner.do(versions.trained, message)
             case Published():
                 self._runner.do(versions.published, message)
-                await self._writes.idle.wait()
+                await self._runner.writes.idle.wait()
             case Dropped():
                 self._runner.do(versions.dropped, message)
 

@@ -11,7 +11,6 @@ from attract.collection import effects as collecting
 from attract.errors import AttractError
 from attract.processes.learner_supervisor import LearnerSupervisor
 from attract.run import effects, ending, inputs, versions
-from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.episode_keeper import EpisodeKeeper
@@ -37,7 +36,6 @@ class RunOutputs:
         runner: EffectRunner,
         record: RunRecord,
         notifications: Notifications,
-        background: BackgroundTasks,
         *,
         prepare_game: Callable[[GameDescription], None],
         release: Callable[[], Coroutine[Any, Any, None]],
@@ -46,29 +44,23 @@ class RunOutputs:
         relay: CentralRelay | None,
         policies: PolicyCache,
         episodes: EpisodeKeeper,
-        writes: WorkInOrder,
-        notices: WorkInOrder,
     ) -> None:
         """What it does with; all on the event loop.
 
         Args:
             prepare_game: makes what a game needs: store, learner, central inference.
             release: gives everything back; nothing is applied any more.
-            writes: what the record must keep, in order.
-            notices: what pages are told of its state.
         """
         self._runner = runner
+        background, writes = runner.background, runner.writes
         self._progress = runner.core.progress
         self._record = record
         self._notifications = notifications
-        self._background = background
         self._hub = hub
         self._learner = learner
         self._relay = relay
         self._policies = policies
         self._episodes = episodes
-        self._writes = writes
-        self._notices = notices
         self._has_kept_model = False
         self._unpublished: list[tuple[Any, effects.Kind, Any]] = []
         """Events of the row that was committed last: event, kind, body."""
@@ -175,11 +167,11 @@ class RunOutputs:
             # All policies of a run, and all their versions, have one graph.
             self._has_kept_model = True
             first = next(iter(effect.onnx.values()))
-            self._writes.add(lambda: self._record.keep_model(first))
+            self._runner.writes.add(lambda: self._record.keep_model(first))
 
     def _add_evaluation(self, effect: effects.AddEvaluation) -> None:
         update, agent_steps, values = effect.update, effect.agent_steps, dict(effect.values)
-        self._writes.add(lambda: self._record.add_evaluation(update, agent_steps, values))
+        self._runner.writes.add(lambda: self._record.add_evaluation(update, agent_steps, values))
 
     async def _answer(self, effect: effects.AnswerEvaluation) -> None:
         future = self._asked.pop(effect.request_id, None)
@@ -195,12 +187,12 @@ class RunOutputs:
 
     def _state_changed(self, effect: effects.StateChanged) -> None:
         # As it stands now, not when those before it are told.
-        self._notices.add(partial(self._notifications.changed, self._notifications.view()))
+        self._runner.notices.add(partial(self._notifications.changed, self._notifications.view()))
 
     # --- the end ---
 
     def _begin_ending(self, work: Awaitable[None]) -> None:
-        self._background.spawn(self._or_give_up(work))
+        self._runner.background.spawn(self._or_give_up(work))
 
     async def _or_give_up(self, work: Awaitable[None]) -> None:
         try:

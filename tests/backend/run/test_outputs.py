@@ -126,7 +126,6 @@ class World:
             cast("EffectRunner", self),
             self.record,
             notifications,
-            self.background,
             prepare_game=lambda description: self.done.append(("prepare", description)),
             release=self.release,
             hub=cast("Any", Hub(self.done)),
@@ -143,8 +142,6 @@ class World:
                 adapter_folder=None,
                 keep=True,
             ),
-            writes=self.writes,
-            notices=self.notices,
         )
 
     # --- the runner ---
