@@ -230,9 +230,9 @@ class DrivenCore:
         dropped = Dropped(batch_id=self.trains[-1].batch_id, reason="loss", consecutive=consecutive)
         self.give(learner_handlers.dropped, dropped)
 
-    def give(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def give(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """The core gets an input, and its effects are carried out."""
-        self.do(self.core.handle(take, self.now, *args, **kwargs))
+        self.do(self.core.handle(handler, self.now, *args, **kwargs))
 
     def do(self, wanted: list[effects.Effect]) -> None:
         """Carry out effects: messages reach workers at once, and so do their answers."""

@@ -184,9 +184,9 @@ class Simulation:
 
     # --- carrying out effects ---
 
-    def give(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def give(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """The core gets an input, and its effects are carried out."""
-        self.do(self.core.handle(take, self.now, *args, **kwargs))
+        self.do(self.core.handle(handler, self.now, *args, **kwargs))
 
     def do(self, wanted: list[effects.Effect]) -> None:
         """Carry out effects in order."""

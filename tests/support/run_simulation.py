@@ -79,10 +79,10 @@ class RunSimulation(Simulation):
 
     # --- what people and the disk do ---
 
-    def say(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def say(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """An input of the run core, and what follows from it."""
         before, was_over = self.life.reasons, self.life.is_over
-        wanted = self.run_core.handle(take, self.now, *args, **kwargs)
+        wanted = self.run_core.handle(handler, self.now, *args, **kwargs)
         assert not (was_over and wanted), f"after the end: {wanted}"
         if before and self.life.reasons:
             self._check_paused(wanted)
@@ -193,9 +193,9 @@ class RunSimulation(Simulation):
 
     # --- the learner ---
 
-    def _from_learner(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def _from_learner(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """The learner says something; it is heard once the row before is written."""
-        self._mail.append(lambda: self.say(take, *args, **kwargs))
+        self._mail.append(lambda: self.say(handler, *args, **kwargs))
         self._read_mail()
 
     def _read_mail(self) -> None:
@@ -335,8 +335,8 @@ class RunSimulation(Simulation):
         assert self.life.shown in FINAL and self.num_released == 1
         core = self.run_core
         late = [inputs.pause, inputs.resume, ending.stop, ending.abort, inputs.tick]
-        for take in (*late, ending.learner_ended):
-            assert core.handle(take, self.now) == [], "after the end"
+        for handler in (*late, ending.learner_ended):
+            assert core.handle(handler, self.now) == [], "after the end"
         assert len(set(self.announced)) == len(self.announced)
         assert not set(self.announced) & set(self.dropped)
         if self.committed:
@@ -402,8 +402,8 @@ def eventful_run(seed: int) -> RunSimulation:
             aborted.append(True)
             simulation.say(ending.abort)
 
-    def command(take: Input[[]]) -> Callable[[], None]:
-        return lambda: simulation.say(take)
+    def command(handler: Input[[]]) -> Callable[[], None]:
+        return lambda: simulation.say(handler)
 
     happenings: list[Callable[[], None]] = [
         command(inputs.pause),

@@ -77,9 +77,9 @@ class CollectionCore(CollectionState):
         host = self.fleet.of(connection_id)
         return self.describing == connection_id and isinstance(host, Host) and host.tier == "local"
 
-    def handle(self, take: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> list[Effect]:
+    def handle(self, handler: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> list[Effect]:
         """What is to be done after an input, in order. Raises: as the input says."""
-        take(self, now, *args, **kwargs)
+        handler(self, now, *args, **kwargs)
         plan(self, now)
         return self.take_effects()
 

@@ -131,8 +131,6 @@ class ForgerCaught:
     worker_id: int
     what: str
     """The first thing that differed, in words."""
-    first_version: int | None = None
-    """The first version trained on a segment of it; None: there is none."""
     has_counted: bool = False
     """Whether episodes of it were counted, which may be before a segment of it is trained."""
 

@@ -78,7 +78,7 @@ def _exclude(state: CollectionState, caught: ForgerCaught, now: float) -> None:
     played = (
         worker.episodes for worker in state.fleet.workers.values() if worker.identity == caught.identity
     )
-    state.emit(replace(caught, first_version=first, has_counted=first is not None or any(played)))
+    state.emit(replace(caught, has_counted=first is not None or any(played)))
     text = f"C10: the visitor {caught.identity} (worker {caught.worker_id}) is banned: {caught.what}"
     if first is None:
         state.note("audit", f"{text}; none of its results were used")

@@ -22,13 +22,13 @@ class RunCore(CoreState):
 
     handlers = collection_effects.HANDLERS
 
-    def handle(self, take: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> list[Effect]:
+    def handle(self, handler: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> list[Effect]:
         """Take one input; `now`: monotonic seconds that never go back.
 
         Returns: what is to be done, in order.
         Raises: as the input says.
         """
-        take(self, now, *args, **kwargs)
+        handler(self, now, *args, **kwargs)
         while self.due or callbacks.begin_evaluation(self, now):
             due, self.due = self.due, []
             for action in due:

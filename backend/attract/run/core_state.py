@@ -111,9 +111,9 @@ class CoreState:
         """Whether the learner's words mean nothing any more."""
         return self.is_aborted or self.life.phase in (Phase.CLOSING, Phase.ENDED)
 
-    def collect(self, take: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> None:
+    def collect(self, handler: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the collection core an input, and take in what it emits."""
-        self.absorb(self.collection.handle(take, now, *args, **kwargs), now)
+        self.absorb(self.collection.handle(handler, now, *args, **kwargs), now)
 
     def absorb(self, emitted: Iterable[collecting.Effect], now: float) -> None:
         """Take in what the collection core emits, in its order, before anything else is decided."""

@@ -59,27 +59,27 @@ class EffectRunner:
         """To look at, and for what it hears without emitting anything."""
         return self.core.collection
 
-    def do(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def do(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the run core an input, and apply what follows; a fault in that ends the run."""
         try:
-            self.ask(take, *args, **kwargs)
+            self.ask(handler, *args, **kwargs)
         except Exception as error:
             self.broke(error)
 
-    def ask(self, take: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def ask(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """As `do`, for an input that can be refused. Raises: as the input says."""
         self.core.sockets_refused = self._num_refused()
-        self._queue.extend(self.core.handle(take, self.clock(), *args, **kwargs))
+        self._queue.extend(self.core.handle(handler, self.clock(), *args, **kwargs))
         self._drain_unless_applying()
 
-    def collect(self, take: CollectionInput[P], *args: P.args, **kwargs: P.kwargs) -> None:
+    def collect(self, handler: CollectionInput[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the collection core an input, and apply what follows.
 
         Raises: what that core says of the input. What goes wrong after that is no fault of who spoke: it ends
             the run.
         """
         now = self.clock()
-        self.take(self.core.collection.handle(take, now, *args, **kwargs), now)
+        self.take(self.core.collection.handle(handler, now, *args, **kwargs), now)
 
     def take(self, emitted: list[collecting.Effect], now: float) -> None:
         """Apply what the collection core emitted, and what the run core has to say of it."""
