@@ -54,6 +54,7 @@ GROUPS: Final = {
         "runs": "attract.commands.runs:runs",
         "metrics": "attract.commands.metrics:metrics",
         "eval": "attract.commands.evaluate:evaluate",
+        "match": "attract.commands.match:match",
         "replay": "attract.commands.replay:replay",
     },
     SHIP: {"export": "attract.commands.export:export"},

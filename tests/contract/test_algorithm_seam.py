@@ -26,7 +26,7 @@ from socket_fleet import DESCRIPTION
 
 PACKAGE = Path(attract.__file__).parent
 NAMED = {
-    "ppo": re.compile(r"(?<![A-Za-z])ppo|Ppo|PPO"),
+    "ppo": re.compile(r"(?<![A-Za-z])ppo|Ppo|(?<!O)PPO"),
     "dqn": re.compile(r"(?<![A-Za-z])dqn|Dqn|DQN"),
     "sac": re.compile(r"(?<![A-Za-z])sac(?![A-Za-z])|Sac[A-Z]|SAC"),
 }

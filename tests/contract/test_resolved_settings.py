@@ -69,6 +69,7 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "collection.instances_per_worker": config.num_instances,
         "collection.max_workers": config.row_workers,
         "collection.seats": ", ".join(["main"] * description.num_agents),
+        "self_play.seats": ", ".join(["newest"] * description.num_agents),
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
         "collection.max_policy_lag": config.settings.policy_lag,
@@ -104,7 +105,7 @@ def test_every_empty_setting_stands_for_a_value_or_for_nothing(descriptions: dic
         and not path.startswith(tuple(f"{name}." for name in ALGORITHM_SETTINGS if name != "ppo"))
     }
     used = used_by(RunSettings(), "small", descriptions["cartpole"])
-    assert empty - NOTHING == set(used) - {"collection.seats", "collection.warmup_steps"}
+    assert empty - NOTHING == set(used) - {"collection.seats", "self_play.seats", "collection.warmup_steps"}
 
 
 @pytest.mark.parametrize("game", NAMES)

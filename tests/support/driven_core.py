@@ -21,6 +21,7 @@ from attract.schema.learner import (
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
 from attract.settings.collection import CollectionSettings
 from attract.settings.run import PolicySettings, RunSettings
+from attract.settings.self_play import SelfPlaySettings
 from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
 
 Kind = TypeVar("Kind")
@@ -65,6 +66,8 @@ def changed(config: CollectionConfig, **changes: Any) -> CollectionConfig:
     own: dict[str, Any] = {"ppo": run.ppo.model_copy(update=ppo)}
     if state_size := changes.pop("state_size", 0):
         own["policy"] = PolicySettings(recurrent="gru", recurrent_size=state_size)
+    if self_play := changes.pop("self_play", None):
+        own["self_play"] = SelfPlaySettings.from_mapping(self_play)
     own["total_steps"] = changes.pop("total_steps", config.total_steps)
     return replace(config, run=run.model_copy(update=own), **changes)
 

@@ -230,9 +230,12 @@ class FakeWorker:
     def segment_blocks(self, lease: Lease, segment: int, first_step: int) -> list[Block]:
         """The blocks of one segment index, at most `slots_per_block` slots of one policy each."""
         blocks: list[Block] = []
-        for policy_id in dict.fromkeys(seat.policy_id for seat in lease.seats):
+        learning = [seat if seat.learns or lease.purpose != "train" else None for seat in lease.seats]
+        for policy_id in dict.fromkeys(seat.policy_id for seat in learning if seat is not None):
             slots = [
-                slot for slot in self.slot_ids if lease.seats[slot % len(lease.seats)].policy_id == policy_id
+                slot
+                for slot in self.slot_ids
+                if (seat := learning[slot % len(learning)]) is not None and seat.policy_id == policy_id
             ]
             size = min(self.slots_per_block, len(slots))
             for start in range(0, len(slots), size):
@@ -257,7 +260,8 @@ class FakeWorker:
             observation[0] = self.first_observation
         ends = np.broadcast_to(((steps[:-1] + 1) % self.episode_steps == 0)[:, None], (horizon, len(slots)))
         end_step, end_column = np.nonzero(ends)
-        agents = description.num_agents
+        agents, is_trained = description.num_agents, lease.purpose == "train"
+        reporting = max(agent for agent, seat in enumerate(lease.seats) if seat.learns or not is_trained)
         zeros = np.zeros((horizon, len(slots)), np.float32)
         constants = constant_tensors(horizon, len(slots), description.action.n, description.ticks_per_step)
         rewards = np.broadcast_to(steps[:-1, None], zeros.shape).astype(np.float32)
@@ -302,7 +306,7 @@ class FakeWorker:
             lease_id=lease.lease_id,
             segment_index=segment,
             block_index=index,
-            policy_version=lease.seats[0].policy_version,
+            policy_version=next(seat.policy_version for seat in lease.seats if seat.learns or not is_trained),
             slot_id=from_numpy(np.array(slots, np.int32)),
             first_step=from_numpy(np.full(len(slots), first_step, np.int32)),
             observation={"obs": from_numpy(observation[:-1])},
@@ -316,7 +320,7 @@ class FakeWorker:
                 [
                     self._result(slots[column] // agents, int(first_step + step), int(step), lease.seed)
                     for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
-                    if slots[column] % agents == agents - 1
+                    if slots[column] % agents == reporting
                 ]
             ),
         )

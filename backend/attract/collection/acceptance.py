@@ -86,7 +86,7 @@ class Acceptance:
                 received[columns] = True
                 lease.remaining -= count
                 self.rows.reserved -= count
-                return Verdict(True, self.rows.take(count), worker.worker_id)
+                return Verdict(True, self.rows.take(count), worker.worker_id, lease=lease)
         return Verdict(False, None, worker.worker_id, reason)
 
     def withdraw(self, block: Block, verdict: Verdict) -> None:
@@ -111,6 +111,8 @@ class Acceptance:
         """
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
+        lease = verdict.lease
+        segment_steps = view(block.valid).shape[0]
         accepted = AcceptedBlock(
             rows=verdict.rows,
             slot_id=view(block.slot_id).astype(np.int64),
@@ -121,6 +123,8 @@ class Acceptance:
             local=local,
             valid_steps=num_valid(block),
             episodes=Episodes(block.episodes, self._num_agents),
+            seats=() if lease is None else lease.seats,
+            steps_before=0 if lease is None else lease.before + block.segment_index * segment_steps,
         )
         if self.is_record(block.lease_id):
             self.warmup.add(accepted)
@@ -142,7 +146,7 @@ class Acceptance:
         return lease_id in self._record_leases
 
     def num_ticks(self, block: Block) -> int:
-        """Executed ticks of the games whose first agent is in the block: all agents share them.
+        """Executed ticks of the games whose first agent that learns is in the block: all agents share them.
 
         An agent that takes no part (rule E9) shows none, so each game's is the largest of its agents'.
         """
@@ -155,7 +159,9 @@ class Acceptance:
                 columns = slots % self._num_agents == agent
                 games_here = game_of_column[columns]
                 of_games[:, games_here] = np.maximum(of_games[:, games_here], ticks[:, columns])
-            ticks = of_games[:, np.isin(games * self._num_agents, slots)]
+            lease = self._book.get(block.lease_id)
+            first = 0 if lease is None or not lease.seats else lease.learning[0]
+            ticks = of_games[:, np.isin(games * self._num_agents + first, slots)]
         return int(ticks.sum(dtype=np.int64))
 
     def _columns(self, lease: Lease, block: Block) -> slice | NDArray[np.int64]:

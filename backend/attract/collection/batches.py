@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attract.collection.seating import Seating
 from attract.schema.episodes import Episode, Episodes
+from attract.schema.messages import Seat
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,10 @@ class AcceptedBlock:
     """Played on a host of the admin's own, by a worker that was not found wrong lately (rule C7)."""
     valid_steps: int
     episodes: Episodes
+    seats: tuple[Seat, ...] = ()
+    """Who played the agents of its games; empty: the version that it learned for."""
+    steps_before: int = 0
+    """Steps that each of its games took before it with these players."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,18 +170,37 @@ def close_batch(
     )
 
 
-def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[Episode]:
-    """All episode results by (instance, step at which they ended), never by arrival (rule C8)."""
+def episodes_in_order(blocks: Iterable[AcceptedBlock], num_learning: int) -> Episodes:
+    """All episode results by (instance, step at which they ended), never by arrival (rule C8).
+
+    Each has the returns of the agents that learned from it.
+    """
     found: list[tuple[int, int, Episode]] = []
     for block in blocks:
         instances = block.slot_id // block.episodes.num_agents
         start = dict(zip(instances.tolist(), block.first_step.tolist(), strict=True))
         found += [
             (episode.instance_id, start[episode.instance_id] + episode.step, episode)
-            for episode in block.episodes
+            for episode in counted(block, num_learning)
         ]
     found.sort(key=lambda entry: entry[:2])
-    return [block for _, _, block in found]
+    return Episodes.of((episode for _, _, episode in found), num_learning)
+
+
+def counted(block: AcceptedBlock, num_learning: int) -> Episodes:
+    """Its episodes as they are counted: with the returns of the agents that learn from them."""
+    if len(block.seats) == 0 and num_learning == block.episodes.num_agents:
+        return block.episodes
+    return Episodes.of(_counted(block, num_learning), num_learning)
+
+
+def _counted(block: AcceptedBlock, num_learning: int) -> Iterable[Episode]:
+    learning = [agent for agent, seat in enumerate(block.seats) if seat.learns]
+    # Of a guest all agents learn, of the others so many.
+    agents = learning or range(num_learning)
+    return (
+        episode._replace(returns=[episode.returns[agent] for agent in agents]) for episode in block.episodes
+    )
 
 
 def _by_policy(

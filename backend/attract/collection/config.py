@@ -61,6 +61,8 @@ class CollectionConfig:
     """Limit of the server's sockets: larger frames never reach the core."""
     first_lease_id: int = 1
     """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
+    opponents: frozenset[int] = frozenset()
+    """Versions of earlier sessions whose models are there: a resumed run plays against no others."""
     secret: int = 0
     """What spot checks and audits are drawn with (rules C7, C10): no worker may know it."""
 
@@ -206,6 +208,16 @@ class FittedConfig(CollectionConfig):
         """Slots of each worker: instances times agents."""
         return self.num_instances * self.description.num_agents
 
+    @property
+    def learning_slots(self) -> int:
+        """Slots of each worker whose segments are trained on."""
+        return self.num_instances * self.num_learning
+
+    @property
+    def num_learning(self) -> int:
+        """Agents of each game that learn."""
+        return self.run.self_play.num_learning or self.description.num_agents
+
     def batch_target(self, num_workers: int = 0) -> int:
         """`batch_segments`, or its default: one rollout of the expected fleet, or of a larger one here.
 
@@ -213,12 +225,12 @@ class FittedConfig(CollectionConfig):
         they would wait: no lease may be issued more than a batch or two ahead of the learner.
         """
         workers = max(self.num_workers, min(num_workers, self.row_workers))
-        return self.batch_segments or workers * self.slots_per_worker * self.rollout_segments
+        return self.batch_segments or workers * self.learning_slots * self.rollout_segments
 
     @property
     def lease_segments(self) -> int:
         """Segments per slot with which one lease per expected worker fills a batch; at least a rollout."""
-        slots = self.num_workers * self.slots_per_worker
+        slots = self.num_workers * self.learning_slots
         return max(self.rollout_segments, math.ceil(self.batch_target() / slots))
 
     @property
@@ -349,6 +361,13 @@ def check_satisfiable(config: FittedConfig) -> None:
             setting="collection.seats",
             fix=f"name one policy for each of the {description.num_agents}, or none",
         )
+    players = config.run.self_play.seats
+    if len(players) not in (0, description.num_agents):
+        raise ConfigurationError(
+            f"{len(players)} players for the {description.num_agents} seats of {description.id}",
+            setting="self_play.seats",
+            fix=f"name one player for each of the {description.num_agents}, or none",
+        )
     if config.num_groups and len(set(config.settings.seats)) > 1:
         raise ConfigurationError(
             f"I1: central inference runs one policy, the seats name {len(set(config.settings.seats))}",
@@ -392,7 +411,7 @@ def check_satisfiable(config: FittedConfig) -> None:
             setting="collection.instances_per_worker",
             fix=f"the largest that works with {config.num_groups} groups is {fits * config.num_groups}",
         )
-    slots = config.slots_per_worker
+    slots = config.learning_slots
     most = MAX_LEASE_SEGMENTS * slots * config.num_workers
     if config.lease_segments > MAX_LEASE_SEGMENTS:
         raise ConfigurationError(

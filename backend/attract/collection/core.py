@@ -5,10 +5,12 @@ from typing import Concatenate, ParamSpec
 
 from attract.collection import trust_handlers
 from attract.collection.acceptance import num_valid
+from attract.collection.batches import counted
 from attract.collection.effects import Effect, Verdict
 from attract.collection.fleet import Host, Worker
 from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS
 from attract.collection.message_handlers import check_run, describe_deadline, touch_last_seen
+from attract.collection.opponents import Opponents
 from attract.collection.planning import plan, warmup_deadline
 from attract.collection.state import CollectionState
 from attract.schema.api import FleetView
@@ -38,6 +40,11 @@ class CollectionCore(CollectionState):
     def counters(self) -> Counters:
         """Rule T4's counters now."""
         return self.learner.counters.snapshot()
+
+    @property
+    def opponents(self) -> Opponents | None:
+        """Who plays against the policy; None before the game is known."""
+        return None if self.described is None else self.described.opponents
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""
@@ -163,7 +170,7 @@ class CollectionCore(CollectionState):
             if accepted is None:
                 reason = "too old: an update began while it was written"
             elif described.counts_at_arrival and not waits and is_counted:
-                self.count_episodes([accepted], accepted.episodes)
+                self.count_episodes([accepted], counted(accepted, described.config.num_learning))
             trust_handlers.follow(self, described, worker, block, accepted if waits else None)
         elif verdict.reason is None:
             described.audit.answer(block)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attract.collection.leases import Lease
 from attract.schema.api import EvaluationView, GameReport, LogLine
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
@@ -26,12 +27,22 @@ class Send:
 class SendPolicy:
     """Send a worker the policy of this version, whose bytes the gateway has.
 
-    The version is the newest, or while an evaluation runs the one being evaluated, at most one older.
+    The version is the newest, or while an evaluation runs the one being evaluated, at most one older; or
+    with `is_opponent` one of the pool, or the one that was the newest.
     """
 
     connection_id: int
     policy_id: str
     policy_version: int
+    is_opponent: bool = False
+    """It plays a seat that does not learn: it takes the place of no other."""
+
+
+@dataclass(frozen=True)
+class PoolChanged:
+    """These versions are opponents from now on, and no others."""
+
+    versions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,7 @@ class Note:
 Effect = (
     Send
     | SendPolicy
+    | PoolChanged
     | CloseConnection
     | SendToLearner
     | EpisodesCounted
@@ -182,5 +194,7 @@ class Verdict:
     worker_id: int
     """For the store's rows; -1 when the connection is no worker's."""
     reason: str | None = None
+    lease: Lease | None = None
+    """That it came under; None when refused."""
     is_outside: bool = False
     """Refused for numbers outside of the game's boxes: no proof of a lie; the guest is audited more."""

@@ -9,7 +9,7 @@ import numpy as np
 from attract.collection.effects import EvaluationDone
 from attract.schema.api import EvaluationView
 from attract.schema.frames import malformed
-from attract.schema.messages import EpisodeResult, Recording, Seed
+from attract.schema.messages import EpisodeResult, Recording, Seat, Seed
 from attract.schema.recorded_episode import RecordedEpisode
 
 MAX_RETURNS = 100
@@ -32,6 +32,8 @@ class Evaluation:
     """The policy version under test; the same for every episode."""
     record: Recording = "none"
     """Which of its episodes are kept."""
+    seats: tuple[Seat, ...] = ()
+    """Who plays each agent; empty: the version plays them all."""
     waiting: list[int] = field(init=False)
     """Indices not leased, ascending."""
     share: int = 0

@@ -107,6 +107,8 @@ class Worker:
     policy_sent_at: float = 0.0
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order they will be played; the first is in play."""
+    steps_with_seats: int = 0
+    """Steps that each of its games is asked for with the players that its newest training lease has."""
     voided: deque[int] = field(default_factory=lambda: deque[int](maxlen=8))
     """Ids of its newest lapsed leases: what told it so may have been lost with its socket."""
     steps_per_second: float | None = None

@@ -13,7 +13,7 @@ from attract.collection.message_handlers import choose_describer, learn_game, si
 from attract.collection.state import CollectionState
 from attract.schema import close_codes, messages
 from attract.schema.game import GameDescription
-from attract.schema.messages import ParameterDistribution, Recording, Seed
+from attract.schema.messages import ParameterDistribution, Recording, Seat, Seed
 
 
 def game_remembered(state: CollectionState, now: float, description: GameDescription) -> None:
@@ -31,6 +31,7 @@ def request_evaluation(
     *,
     version: int | None = None,
     record: Recording = "none",
+    seats: tuple[Seat, ...] = (),
 ) -> None:
     """Play fixed episodes with a version; `EvaluationDone` follows.
 
@@ -38,6 +39,8 @@ def request_evaluation(
 
     Args:
         version: which, with its models at hand; None: the newest.
+        record: which of its episodes are kept.
+        seats: who plays each agent, with its model at hand; empty: the version plays them all.
 
     Raises: RuntimeError: there is no version yet, or another evaluation is under way.
     """
@@ -46,7 +49,7 @@ def request_evaluation(
     if state.evaluation is not None:
         raise RuntimeError("expected no evaluation to be under way")
     version = state.learner.public if version is None else version
-    state.evaluation = Evaluation(episodes, deterministic, seed, version, record)
+    state.evaluation = Evaluation(episodes, deterministic, seed, version, record, seats)
 
 
 def end_evaluation(state: CollectionState, now: float) -> None:

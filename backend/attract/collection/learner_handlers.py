@@ -1,6 +1,6 @@
 """Inputs of the collection core that come of the learner."""
 
-from attract.collection.effects import SendToLearner
+from attract.collection.effects import PoolChanged, SendToLearner
 from attract.collection.planning import report_waiting, start_warmup
 from attract.collection.state import CollectionState
 from attract.collection.trust_handlers import judge_update
@@ -23,6 +23,8 @@ def ready(state: CollectionState, now: float, ready: Ready) -> None:
         state.free(learner.end())
         if outcome == "lost":
             state.note("learner", f"batch {batch.batch_id} is lost: the learner is at another version")
+    if outcome != "warmup":
+        _announced(state, ready.policy_version)
     if outcome != "warmup" and state.described is not None:
         _drop_warmup(state, now)
         fresh = state.fresh(state.described)
@@ -31,6 +33,15 @@ def ready(state: CollectionState, now: float, ready: Ready) -> None:
         for lease in list(state.book):
             if lease.purpose == "train" and lease.version not in fresh:
                 state.lapse(lease, "the learner is at another version", now)
+
+
+def _announced(state: CollectionState, version: int) -> None:
+    """A version may become an opponent."""
+    if state.described is None:
+        return
+    opponents = state.described.opponents
+    if opponents.announced(version, state.learner.counters.agent_steps):
+        state.emit(PoolChanged(tuple(opponents.versions)))
 
 
 def lost(state: CollectionState, now: float) -> None:
@@ -50,6 +61,7 @@ def published(state: CollectionState, now: float, published: Published) -> None:
     else:
         end_update(state, now, published)
     learner.public = min(published.policy_version, learner.version)
+    _announced(state, learner.public)
 
 
 def dropped(state: CollectionState, now: float, dropped: Dropped) -> None:

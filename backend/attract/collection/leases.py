@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.messages import ParameterDistribution, Purpose, Recording, ReplayOrder
+from attract.schema.messages import ParameterDistribution, Purpose, Recording, ReplayOrder, Seat
 from attract.schema.recorded_episode import RecordedEpisode
 
 SILENCE_SECONDS: Final = 15.0
@@ -105,14 +105,27 @@ class Lease:
     """How long a segment took its worker so far; 0: not known."""
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
+    seats: tuple[Seat, ...] = ()
+    """Who plays each agent; empty: its version plays and learns them all."""
+    before: int = 0
+    """Steps that each of its games took before it with the same seats."""
     received: NDArray[np.bool_] = field(init=False)
-    """[num_segments, num_slots]: which segments were accepted, each at most once (rule C1)."""
+    """[num_segments, num_slots]: which segments were accepted, each at most once (rule C1).
+
+    Those of slots that do not learn never come."""
     remaining: int = field(init=False)
     """Segments that may still come; each has a row reserved."""
 
     def __post_init__(self) -> None:
         self.received = np.zeros((self.num_segments, self.num_slots), np.bool_)
-        self.remaining = self.num_segments * self.num_slots
+        for agent, seat in enumerate(self.seats):
+            self.received[:, agent :: len(self.seats)] = not seat.learns
+        self.remaining = self.received.size - int(np.count_nonzero(self.received))
+
+    @property
+    def learning(self) -> tuple[int, ...]:
+        """The agents that learn; empty: all do."""
+        return tuple(agent for agent, seat in enumerate(self.seats) if seat.learns)
 
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""

@@ -166,7 +166,8 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
             if lease is not None:
                 lease.progressed(message.steps, now, is_first=not worker.has_played)
         case messages.PolicyAck():
-            if message.policy_version == worker.sending_version:
+            own = state.require_described().seating.policy_ids
+            if message.policy_version == worker.sending_version and message.policy_id in own:
                 if worker.unsent:
                     state.send_next_policy(worker, now)
                 else:

@@ -14,7 +14,6 @@ from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
 from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
-from attract.schema.episodes import Episodes
 from attract.schema.learner import Awaited, Warmup
 
 MAX_VERSIONS_HELD = 2
@@ -129,8 +128,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     )
     state.next_batch += 1
     if not described.counts_at_arrival:
-        episodes = Episodes.of(episodes_in_order(blocks), described.description.num_agents)
-        state.count_episodes(blocks, episodes)
+        state.count_episodes(blocks, episodes_in_order(blocks, described.config.num_learning))
     state.emit(SendToLearner(learner.begin(batch)))
     schedule.batch_closed()
     _lapse_too_old(state, described, now)
@@ -252,7 +250,7 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
         return found
 
     for order in described.schedule.orders(progress, state.fleet.awaited(), takers):
-        slots = _num_slots(described, order.worker)
+        slots = _num_learning(described, order.worker)
         room = described.acceptance.rows.available // slots
         if room < 1:
             return
@@ -268,7 +266,7 @@ def _issue_first_leases(state: CollectionState, described: Described, now: float
     for worker in _takers(state):
         if state.fleet.is_awaited(worker) or worker.leases or worker.sent_version not in fresh:
             continue
-        room = described.acceptance.rows.available // _num_slots(described, worker)
+        room = described.acceptance.rows.available // _num_learning(described, worker)
         if room >= 1:
             num_segments = min(state.config.rollout_segments, room)
             state.issue(described, worker, "train", now, num_segments=num_segments)
@@ -280,3 +278,9 @@ def _takers(state: CollectionState) -> list[Worker]:
 
 def _num_slots(described: Described, worker: Worker) -> int:
     return len(worker.instance_ids) * described.description.num_agents
+
+
+def _num_learning(described: Described, worker: Worker) -> int:
+    """Slots of a training lease whose segments come: a guest learns for all seats."""
+    slots = _num_slots(described, worker)
+    return slots if worker.tier != "local" else len(worker.instance_ids) * described.config.num_learning

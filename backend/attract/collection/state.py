@@ -19,6 +19,7 @@ from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Fleet, Worker
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson, Recordings
+from attract.collection.opponents import Opponents
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
 from attract.collection.start_barrier import StartBarrier
 from attract.collection.trust.admit import Bounds
@@ -27,7 +28,8 @@ from attract.collection.trust.verdict import Conduct, FailureCount
 from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import BeginningStage, GameReport
 from attract.schema.episodes import Episodes
-from attract.schema.messages import LeaseVoid, Purpose, Recording, ReplayOrder, ToBrowser
+from attract.schema.messages import LeaseVoid, Purpose, Recording, ReplayOrder, Seat, ToBrowser
+from attract.schema.philox import derive_seed
 
 
 class Described:
@@ -44,9 +46,10 @@ class Described:
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
+        self.opponents = Opponents(config.run.self_play, derive_seed(config.run.seed, "opponents"))
         self.counts_at_arrival = config.settings.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
-        self.schedule = resolve_schedule(config, config.slots_per_worker)
+        self.schedule = resolve_schedule(config, config.learning_slots)
 
 
 class CollectionState:
@@ -163,6 +166,9 @@ class CollectionState:
         agents = described.description.num_agents
         slots = len(worker.instance_ids) * agents
         longest = described.config.longest_episode
+        seats, before = self._seats(described, worker, num_segments) if purpose == "train" else ((), 0)
+        if evaluation is not None:
+            seats = evaluation.seats
         new = Lease(
             worker_id=worker.worker_id,
             purpose=purpose,
@@ -180,6 +186,8 @@ class CollectionState:
             lesson=self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson,
             replays=replays,
             record=self._recording(worker, purpose, evaluation),
+            seats=seats,
+            before=before,
         )
         lease = self.book.issue(new, now)
         described.acceptance.reserve(lease)
@@ -194,6 +202,19 @@ class CollectionState:
         self.send_lease(described, worker, lease)
         return lease
 
+    def _seats(self, described: Described, worker: Worker, num_segments: int) -> tuple[tuple[Seat, ...], int]:
+        """Who plays a training lease, and the steps that the worker's games took before it with them.
+
+        A guest plays the newest version against itself: what it says can be played again as a whole.
+        """
+        if worker.tier != "local":
+            return (), 0
+        steps = self.learner.counters.agent_steps
+        seats, is_new = described.opponents.seats(worker.sent_version or 0, worker.worker_id, steps)
+        before = 0 if is_new else worker.steps_with_seats
+        worker.steps_with_seats = before + num_segments * self.config.horizon
+        return seats, before
+
     def _recording(self, worker: Worker, purpose: Purpose, evaluation: Evaluation | None) -> Recording:
         """Which episodes of a lease that is issued now are kept; of a guest's none."""
         if worker.tier != "local":
@@ -207,6 +228,12 @@ class CollectionState:
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
         """Tell a worker of its lease; it plays none twice, so repeating is harmless."""
         evaluation = self.evaluation_of(lease)
+        # Each time, since a worker gives up what it has not played with for long; it makes none twice.
+        played = {(seat.policy_id, seat.policy_version) for seat in lease.seats if seat.script is None}
+        published = {(policy_id, lease.version) for policy_id in described.seating.policy_ids}
+        for policy_id, version in sorted(played - published):
+            if worker.connection_id is not None:
+                self.emit(SendPolicy(worker.connection_id, policy_id, version, is_opponent=True))
         message = lease_message(described.config, lease, evaluation)
         self.send(worker.connection_id, message)
 
@@ -258,6 +285,7 @@ class CollectionState:
     def cut_short(self, lease: Lease, reason: str, now: float) -> None:
         """Spend a lease whose blocks so far are enough."""
         worker = self.fleet.by_id(lease.worker_id)
+        worker.steps_with_seats = 0
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)
         worker.owed = 0
@@ -344,12 +372,23 @@ class CollectionState:
         """
         counters = self.learner.counters
         counters.episodes += len(episodes)
+        blocks = list(blocks)
         for block in blocks:
             self.fleet.by_id(block.worker_id).episodes += len(block.episodes)
+        self._rate(blocks)
         finished = episodes.finished()
         if finished:
             self.emit(EpisodesCounted(counters.global_episode_index, finished))
             counters.global_episode_index += len(finished)
+
+    def _rate(self, blocks: list[AcceptedBlock]) -> None:
+        """Count who won the episodes that the same players played from start to end, never by arrival."""
+        rated = [block for block in blocks if block.seats]
+        for block in sorted(rated, key=lambda block: (int(block.slot_id[0]), int(block.first_step[0]))):
+            for episode in block.episodes:
+                is_whole = episode.length_steps <= block.steps_before + episode.step + 1
+                if is_whole and episode.end_reason != "cut":
+                    self.require_described().opponents.count(block.seats, episode.returns)
 
     def free(self, batch: ClosedBatch | None) -> None:
         """Free the rows of a finished batch."""

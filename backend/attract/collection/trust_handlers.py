@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from attract.collection.batches import AcceptedBlock, ClosedBatch
+from attract.collection.batches import AcceptedBlock, ClosedBatch, counted
 from attract.collection.effects import ForgerCaught, Unconfirmed, Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease
@@ -65,7 +65,7 @@ def _pool(state: CollectionState, described: Described, block: AcceptedBlock) ->
         described.acceptance.num_refused += 1
         return
     if described.counts_at_arrival:
-        state.count_episodes([block], block.episodes)
+        state.count_episodes([block], counted(block, described.config.num_learning))
     # Its lease may be over: then this is the boundary that it would have been.
     if state.book.get(block.lease_id) is None and state.is_full(described):
         state.boundary = True

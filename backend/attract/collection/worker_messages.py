@@ -25,7 +25,7 @@ def welcome_message(config: FittedConfig, worker: Worker) -> WelcomeWorker:
 
 def lease_message(config: FittedConfig, lease: Lease, evaluation: Evaluation | None) -> LeaseMessage:
     """The order itself; `evaluation` is that of an `evaluate` lease."""
-    seats = [
+    seats = list(lease.seats) or [
         Seat(
             policy_id=policy_id,
             policy_version=lease.version,

@@ -29,10 +29,11 @@ def _settings(name: str, place: int, text: str = "") -> Group:
 LEARNING: Final = _settings("Learning", 4, "The training algorithm and its hyperparameters.")
 POLICY: Final = _settings("Policy", 5, "The policy network.")
 COLLECTION: Final = _settings("Collection", 6, "Workers, games and batches.")
-EVALUATION: Final = _settings("Evaluation", 7, "How a policy is evaluated, and which episodes are kept.")
-COURSE: Final = _settings("Curriculum", 8, "Game parameters, lessons, and actions at intervals.")
-FEDERATED: Final = _settings("Averaging with other trainers", 9)
-OTHER: Final = Group("Other", sort_key=10)
+OPPONENTS: Final = _settings("Opponents", 7, "Who plays against the policy, in games of several agents.")
+EVALUATION: Final = _settings("Evaluation", 8, "How a policy is evaluated, and which episodes are kept.")
+COURSE: Final = _settings("Curriculum", 9, "Game parameters, lessons, and actions at intervals.")
+FEDERATED: Final = _settings("Averaging with other trainers", 10)
+OTHER: Final = Group("Other", sort_key=11)
 
 GROUPS: Final = {
     "total_steps": GOAL,
@@ -49,6 +50,7 @@ GROUPS: Final = {
     "learner": LEARNING,
     "policy": POLICY,
     "collection": COLLECTION,
+    "self_play": OPPONENTS,
     "evaluation": EVALUATION,
     "recording": EVALUATION,
     "parameters": COURSE,

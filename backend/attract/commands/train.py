@@ -60,6 +60,8 @@ class TrainOptions:
     """The same as --collection.max-workers."""
     instances: Alias = None
     """The same as --collection.instances-per-worker."""
+    seats: Alias = None
+    """The same as --self-play.seats."""
     demonstrations: Alias = None
     """The same as --cloning.demonstrations."""
 

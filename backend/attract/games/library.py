@@ -123,6 +123,21 @@ class GameLibrary:
         path = module_path(game, self._project_dir, self.bundled_names())
         return self._keep(game, *await self._bundler.bundle(game, path))
 
+    async def player(self, file: str) -> str:
+        """Code of a module that plays, of a path relative to the project directory.
+
+        Raises: ConfigurationError, GameError: as `resolve`.
+        """
+        path = (self._project_dir / file).resolve()
+        if not path.is_relative_to(self._project_dir) or not path.is_file():
+            raise ConfigurationError(
+                f"there is no player {file!r} in {self._project_dir}",
+                setting="self_play.seats",
+                fix="name a module relative to that folder: script:players/greedy.ts",
+            )
+        code, _ = await self._bundler.bundle(file, path)
+        return SOURCE_MAP_COMMENT.sub(b"\n", code).decode()
+
     def recommended(self, game: str) -> dict[str, Any]:
         """Run settings that a game comes with, from `<stem>.train.yaml` beside its module; empty without one.
 

@@ -201,7 +201,7 @@ def share(by_seed: Sequence[float], per_seed: int) -> Estimate:
         by_seed: share of each seed's episodes.
         per_seed: episodes of each seed.
 
-    Source: Wilson, 1927; effective number of episodes after Kish, 1965.
+    Source: effective number of episodes after Kish, 1965.
     """
     seeds = len(by_seed)
     rate = math.fsum(by_seed) / seeds
@@ -211,6 +211,11 @@ def share(by_seed: Sequence[float], per_seed: int) -> Estimate:
         total = min(total, rate * (1 - rate) * seeds * (seeds - 1) / spread)
     elif rate in (0.0, 1.0):
         total = float(seeds)
+    return wilson(rate, total)
+
+
+def wilson(rate: float, total: float) -> Estimate:
+    """A share of `total` independent episodes, 1 or more, with its 95 % interval. Source: Wilson, 1927."""
     square = NORMAL_975**2
     middle = (rate + square / (2 * total)) / (1 + square / total)
     half = math.sqrt(rate * (1 - rate) / total + square / (4 * total**2))

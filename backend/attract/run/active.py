@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from attract.collection.beginning import beginning_of
@@ -26,6 +27,7 @@ from attract.run.background import WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
+from attract.run.effects import AnswerEvaluation
 from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.evaluation import EvaluationRequest
 from attract.run.game_checker import GameChecker
@@ -41,9 +43,11 @@ from attract.run.progress import RunProgress, RunResult
 from attract.run.random_play import measure
 from attract.run.record import RunRecord
 from attract.run.start_checks import check_same_spaces
+from attract.runs.version_model import opponent_models
 from attract.schema.api import EvaluationView, FleetView, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
+from attract.schema.messages import EpisodeResult, Seat
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RunSettings
 
@@ -79,6 +83,7 @@ class ActiveRun:
         checker: GameChecker,
         check: bool = False,
         keep_start: KeepStart | None = None,
+        scripts: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -97,6 +102,7 @@ class ActiveRun:
             checker: has browsers of this machine measure random play.
             check: whether it checks the game, too, as soon as that is described.
             keep_start: called once the run is sure to begin; None: it only shows what is there.
+            scripts: code of the scripts that play in it, by player.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -129,9 +135,17 @@ class ActiveRun:
             resumed_from=resumed_from,
             first_lease_id=first_lease_id,
         )
+        self._policies = PolicyCache(self.run_id)
+        opponents = opponent_models(record.directory) if resume else {}
+        self._policies.hold(opponents)
+        for version, onnx in opponents.items():
+            self._policies.keep(version, onnx)
+        for player, code in scripts.items():
+            self._policies.keep_script(player, code)
+        config = replace(config, max_frame_bytes=hub.server_frame_bytes, opponents=frozenset(opponents))
         core = self._core = RunCore(
             settings,
-            CollectionCore(replace(config, max_frame_bytes=hub.server_frame_bytes)),
+            CollectionCore(config),
             controller,
             self._progress,
             num_cores=usable_cores(),
@@ -163,7 +177,6 @@ class ActiveRun:
             adapter_folder=games.adapter_folder(module.reference),
             keep=train,
         )
-        self._policies = PolicyCache(self.run_id)
         self._learner = LearnerSupervisor(
             start_learner,
             LearnerMessages(self.runner, record, self._notifications, self._accept),
@@ -300,21 +313,51 @@ class ActiveRun:
 
         Raises: AttractError: when the run ends before. ConfigurationError: when one is under way.
         """
-        await self.has_policy()
-        number = next(self._request_ids)
-        request = EvaluationRequest(
-            "asked", episodes, deterministic, seed, request_id=number, record_all=take is not None
-        )
+        request = EvaluationRequest("asked", episodes, deterministic, seed, record_all=take is not None)
         if version is not None:
             request = replace(request, version=version[0])
             for policy_id, onnx in version[1].items():
                 self._policies.keep(version[0], onnx, policy_id=policy_id)
-        self.runner.ask(inputs.evaluate, request)
-        answer = await self._until_ended(self._outputs.ask(number))
+        answer = await self._ask(request)
         if take is not None:
             take(await self._episodes.filled(answer.recorded))
-        await self.runner.notices.idle.wait()
         return answer.view
+
+    async def match(
+        self,
+        seats: Sequence[Seat],
+        models: Mapping[tuple[str, int], bytes],
+        scripts: Mapping[str, str],
+        episodes: int,
+        *,
+        seed: int,
+    ) -> Sequence[EpisodeResult]:
+        """Play fixed-seed episodes with a player on each seat, each episode to its end.
+
+        Args:
+            seats: one per agent, each with a policy of an id that is none of this run, or random.
+            models: ONNX bytes of each of them, by policy id and version.
+            scripts: code of those that are scripts, by policy id.
+            episodes: at least 1.
+            seed: of the episodes.
+
+        Raises: as `evaluate`.
+        """
+        self._policies.hold([version for _, version in models])
+        for (policy_id, version), onnx in models.items():
+            self._policies.keep(version, onnx, policy_id=policy_id)
+        for player, code in scripts.items():
+            self._policies.keep_script(player, code)
+        answer = await self._ask(EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats)))
+        return answer.results
+
+    async def _ask(self, request: EvaluationRequest) -> AnswerEvaluation:
+        await self.has_policy()
+        number = next(self._request_ids)
+        self.runner.ask(inputs.evaluate, replace(request, request_id=number))
+        answer = await self._until_ended(self._outputs.ask(number))
+        await self.runner.notices.idle.wait()
+        return answer
 
     @property
     def evaluated(self) -> tuple[int, int] | None:

@@ -73,6 +73,7 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
         seed,
         version=request.version,
         record=record,
+        seats=request.seats,
     )
     return True
 
@@ -82,8 +83,9 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
     request, view = state.evaluations.done(), effect.view
     if request is None:
         return
-    state.progress.evaluation = view
-    if state.trains:
+    if not request.seats:
+        state.progress.evaluation = view
+    if state.trains and not request.seats:
         if state.evaluations.is_best(view, deterministic=state.settings.evaluation.deterministic):
             state.out.append(effects.MarkBest(view.policy_version))
         values, counters = evaluation_metrics(view), state.progress.counters
@@ -95,7 +97,7 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
         ]
     if request.purpose == "asked":
         recorded = effect.recorded if request.record_all else ()
-        state.out.append(effects.AnswerEvaluation(request.request_id, view, recorded))
+        state.out.append(effects.AnswerEvaluation(request.request_id, view, recorded, effect.results))
     elif request.purpose == "goal" and not state.life.is_ending:
         goal_evaluated(state, request.update, view, now)
     state.changed()

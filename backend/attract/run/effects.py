@@ -9,6 +9,7 @@ from attract.runs.metrics import UpdateRow
 from attract.schema.api import EvaluationView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
+from attract.schema.messages import EpisodeResult
 from attract.schema.recorded_episode import EpisodeRole, EpisodeSource, RecordedEpisode
 
 Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log", "episode"]
@@ -91,6 +92,8 @@ class AnswerEvaluation:
     view: EvaluationView
     recorded: Sequence[RecordedEpisode] = ()
     """Every episode, where the request asks for them."""
+    results: Sequence[EpisodeResult] = ()
+    """One for each episode, in the order of their indices."""
 
 
 @dataclass(frozen=True)

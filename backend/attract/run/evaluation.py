@@ -7,6 +7,7 @@ from typing import Literal
 
 from attract.curriculum.window import EVALUATION_PREFIX
 from attract.schema.api import EvaluationView
+from attract.schema.messages import Seat
 
 Purpose = Literal["asked", "callback", "goal"]
 """`asked`: by a person or a program; `callback`: it fell due; `goal`: it decides whether the run is over."""
@@ -29,6 +30,8 @@ class EvaluationRequest:
     """None: the newest when its turn comes."""
     record_all: bool = False
     """For `asked`: answer with every episode as it was played."""
+    seats: tuple[Seat, ...] = ()
+    """For `asked`: who plays each agent, in a match that nothing else follows; empty: the version does."""
 
 
 class Evaluations:

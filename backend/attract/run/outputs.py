@@ -68,6 +68,7 @@ class RunOutputs:
         self._apply_by: dict[type[Any], Callable[[Any], object]] = {
             collecting.Send: self._send,
             collecting.SendPolicy: self._send_policy,
+            collecting.PoolChanged: self._pool_changed,
             collecting.CloseConnection: lambda effect: hub.close(
                 effect.connection_id, effect.code, effect.reason
             ),
@@ -129,14 +130,21 @@ class RunOutputs:
         if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
             return
         if isinstance(message, Lease):
-            needs = message.seats[0].policy_version
+            needs = max(seat.policy_version for seat in message.seats)
         self._hub.send(connection_id, message, needs=needs)
 
     def _send_policy(self, effect: collecting.SendPolicy) -> None:
         policy_id, version = effect.policy_id, effect.policy_version
         frame = self._policies.frame(policy_id, version)
+        if effect.is_opponent:
+            self._hub.send_frame(effect.connection_id, frame)
+            return
         if self._relay is None or not self._relay.policy(effect):
             self._hub.send_policy(effect.connection_id, frame, policy_id, version)
+
+    def _pool_changed(self, effect: collecting.PoolChanged) -> None:
+        self._policies.hold(effect.versions)
+        self._runner.writes.add(partial(self._record.keep_opponents, effect.versions))
 
     async def _wake_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds + TIMER_SECONDS)

@@ -1,5 +1,7 @@
 """The newest versions of a policy, each encoded once for all workers that get it."""
 
+from collections.abc import Collection
+
 from attract.schema.frames import encode
 from attract.schema.messages import Policy
 
@@ -13,14 +15,24 @@ class PolicyCache:
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
         self._policies: dict[tuple[str, int], tuple[bytes, bytes]] = {}
+        self._opponents: frozenset[int] = frozenset()
+
+    def hold(self, opponents: Collection[int]) -> None:
+        """Keep these versions, and no earlier opponents, however old they become."""
+        self._opponents = frozenset(opponents)
 
     def keep(self, version: int, onnx: bytes, *, policy_id: str = "main") -> None:
-        """Keep a version; the oldest of its policy goes when there are more than 8."""
+        """Keep a version; the oldest of its policy goes when there are more than 8 beside opponents."""
         message = Policy(run_id=self._run_id, policy_id=policy_id, policy_version=version, onnx=onnx)
         self._policies[policy_id, version] = (onnx, encode(message))
-        own = sorted(key for key in self._policies if key[0] == policy_id)
+        own = sorted(key for key in self._policies if key[0] == policy_id and key[1] not in self._opponents)
         for key in own[:-KEPT]:
             del self._policies[key]
+
+    def keep_script(self, policy_id: str, code: str) -> None:
+        """Keep a script that plays, as version 0."""
+        message = Policy(run_id=self._run_id, policy_id=policy_id, policy_version=0, onnx=b"", script=code)
+        self._policies[policy_id, 0] = (b"", encode(message))
 
     def onnx(self, version: int, *, policy_id: str = "main") -> bytes | None:
         """ONNX bytes of a version, or None."""

@@ -199,6 +199,10 @@ class RunRecord:
         """Never remove a version's checkpoint."""
         await self._keep("a kept version's mark", self.directory.keep, version)
 
+    async def keep_opponents(self, versions: Sequence[int]) -> None:
+        """Keep these versions' checkpoints as long as the policy plays against them."""
+        await self._keep("the opponents", self.directory.keep_opponents, versions)
+
     def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
         """An event for every page that listens; kept, it can be asked for again."""
         data = body.model_dump_json()

@@ -11,11 +11,13 @@ from attract.schema.game import GameDescription, GameReference
 from attract.settings.algorithm import GameContext
 from attract.settings.run import RunSettings
 from attract.settings.schema import run_settings_schema, setting_paths
+from attract.settings.self_play import NEWEST
 
 DERIVED: Final = (
     "collection.max_workers",
     "collection.instances_per_worker",
     "collection.seats",
+    "self_play.seats",
     "collection.desync_steps",
 )
 """Paths of the settings besides the algorithm's that depend on the game where they are empty."""
@@ -99,6 +101,7 @@ def _resolve_for_game(
         "collection.max_workers": config.row_workers,
         "collection.instances_per_worker": config.num_instances,
         "collection.seats": list(seating.seats),
+        "self_play.seats": list(settings.self_play.seats) or [NEWEST] * description.num_agents,
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
         f"{settings.algorithm}.batch_segments": config.batch_target(),

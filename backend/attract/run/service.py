@@ -45,6 +45,7 @@ from attract.schema.base import WireModel
 from attract.schema.devices import device_of
 from attract.settings.given import Layer, LayeredSettings, join_layers
 from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.self_play import SCRIPT
 
 log = logging.getLogger(__name__)
 
@@ -277,6 +278,17 @@ class RunService:
         async with self._opened(run_id) as run:
             return await self._evaluate(run, episodes, deterministic, seed, version, take)
 
+    @contextlib.asynccontextmanager
+    async def matches(self, run_id: str) -> AsyncGenerator[ActiveRun]:
+        """A past run that is active during the block: its fleet plays matches of any policies of its game.
+
+        Raises: as `evaluate`.
+        """
+        run_id = find_run(self.archive.runs_dir, run_id)
+        async with self._opened(run_id) as run:
+            await run.has_policy()
+            yield run
+
     async def random_play(self, run_id: str) -> RandomPlay | None:
         """What random play returns, to compare an evaluation with: as the run has kept it, else measured now.
 
@@ -386,6 +398,7 @@ class RunService:
             log_level=self._settings.log_level,
             is_resumed=resume and train,
         )
+        scripts = await self._scripts(settings, directory) if train else {}
         run = ActiveRun(
             settings,
             module,
@@ -400,6 +413,7 @@ class RunService:
             checker=self.membership.checker,
             check=check,
             keep_start=keep_start,
+            scripts=scripts,
         )
         self._active = run
         try:
@@ -412,6 +426,17 @@ class RunService:
             run.finished.add_done_callback(self._run_ended)
         self.membership.hand_over(run)
         return run.view()
+
+    async def _scripts(self, settings: RunSettings, directory: RunDirectory) -> dict[str, str]:
+        """Code of the scripts that play in a run, by player: as the run has kept it, else as it is now."""
+        found: dict[str, str] = {}
+        for player in settings.self_play.scripts:
+            kept = directory.player(player)
+            if kept is None:
+                kept = await self.games.player(player.removeprefix(SCRIPT))
+                directory.keep_player(player, kept)
+            found[player] = kept
+        return found
 
     @contextlib.asynccontextmanager
     async def _opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:

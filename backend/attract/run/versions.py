@@ -158,6 +158,9 @@ def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
             return
         state.evaluations.load(ready.curriculum.get("best", {}))
         state.collection.first_versions.update(ready.curriculum.get("guests", {}))
+        if state.collection.opponents is not None:
+            opponents = ready.curriculum.get("opponents", {})
+            state.collection.opponents.load(opponents, state.collection.config.opponents)
         callbacks.set_lesson(state, now)
     state.collect(learner_handlers.ready, now, ready)
     state.learner_is_ready = True
@@ -170,10 +173,17 @@ def count(state: CoreState, outcome: Trained | Published, now: float) -> bool:
     if counters is None or outcome.batch_id is None:
         return False
     values = state.progress.metrics(outcome.metrics, counters, state.fleet(now), now)
+    values |= _won(state)
     state.updates.trained(outcome.batch_id, counters, values)
     if not state.life.is_ending:
         judge(state, counters, values, now)
     return True
+
+
+def _won(state: CoreState) -> dict[str, float]:
+    """Results against opponents, as metrics."""
+    opponents = state.collection.opponents
+    return {} if opponents is None else opponents.metrics()
 
 
 def judge(state: CoreState, counters: Counters, values: Mapping[str, float], now: float) -> None:
@@ -221,7 +231,13 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     state.out += [effects.Publish("finding", finding) for finding in findings]
     if findings:
         state.changed()
-    if row.values and state.evaluations.is_best_by_return(state.progress.goal.return_mean):
+    # Against opponents the return says how strong they were: the rating decides.
+    mean = (
+        row.values.get("rollout/rating")
+        if state.settings.self_play.is_on
+        else state.progress.goal.return_mean
+    )
+    if row.values and state.evaluations.is_best_by_return(mean):
         # The episodes were played by the version before the one that they made.
         state.out.append(effects.MarkBest(max(0, row.policy_version - 1)))
 
@@ -231,6 +247,8 @@ def train_message(state: CoreState, train: Train) -> Train:
     if state.train is None or state.train.batch_id != train.batch_id:
         rounds = state.controller.next_rounds(train.counters.global_episode_index)
         known = {**state.controller.state(), "best": state.evaluations.state()}
+        if state.settings.self_play.is_on and state.collection.opponents is not None:
+            known["opponents"] = state.collection.opponents.state()
         if state.collection.first_versions:
             known["guests"] = dict(state.collection.first_versions)
         state.train = train.model_copy(update={"curriculum": known, "federated_rounds": rounds})
@@ -241,7 +259,7 @@ def to_learner(state: CoreState, effect: collecting.SendToLearner, now: float) -
     """The learner gets its work; an update with what there is to say of it already."""
     if isinstance(effect.message, Train):
         train = train_message(state, effect.message)
-        values = state.progress.metrics_so_far(train.counters, state.fleet(now), now)
+        values = state.progress.metrics_so_far(train.counters, state.fleet(now), now) | _won(state)
         train = train.model_copy(update={"metrics": values})
         state.updates.begin(train)
         effect = collecting.SendToLearner(train)

@@ -19,7 +19,7 @@ from attract.errors import (
 )
 from attract.files import parse_model, parse_object
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import MODEL, RunDirectory, list_run_ids
+from attract.runs.directory import MAX_MODEL_BYTES, MODEL, RunDirectory, list_run_ids
 from attract.runs.disk import is_locked
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_entries import read_entries
@@ -35,7 +35,6 @@ VIEW = "view"
 """The fact that has how a run stood last."""
 UNFINISHED = ("starting", "running", "paused", "evaluating")
 MAX_REASON_CHARACTERS = 300
-MAX_MODEL_BYTES = 1 << 30
 VERSION_METRICS = (
     RETURN,
     *(f"{family}{name}" for family in EVALUATION_PREFIX.values() for name in ("mean_reward", "std_reward")),

@@ -1,11 +1,12 @@
 """The run directory: made once, locked by one process, never overwritten by accident."""
 
 import contextlib
+import hashlib
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -36,6 +37,10 @@ FOLDERS = ("checkpoints", "logs", "export")
 GAME = "game.json"
 DATABASE = "metrics.db"
 MODEL = "model.onnx"
+MAX_MODEL_BYTES = 1 << 30
+MAX_PLAYER_BYTES = 2_000_000
+KEPT = "kept"
+OPPONENTS = "opponents"
 PRUNED = ".pruned"
 """Ending of a checkpoint's folder that is being removed."""
 
@@ -336,7 +341,7 @@ class RunDirectory:
 
     def keep(self, version: int) -> None:
         """Never prune this version's checkpoint: a relative link in `kept/`."""
-        kept = self.path / "kept"
+        kept = self.path / KEPT
         kept.mkdir(exist_ok=True)
         link = kept / str(version)
         if not link.is_symlink() and not _is_copied(link):
@@ -344,9 +349,36 @@ class RunDirectory:
 
     def kept(self) -> list[int]:
         """Versions that `keep` named, ascending."""
-        kept = self.path / "kept"
-        names = [link.name for link in kept.iterdir()] if kept.is_dir() else []
-        return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
+        return self._linked(KEPT)
+
+    def keep_opponents(self, versions: Collection[int]) -> None:
+        """Never prune the checkpoints of these versions, until others are named: links in `opponents/`."""
+        folder = self.path / OPPONENTS
+        folder.mkdir(exist_ok=True)
+        for gone in set(self.opponents()) - set(versions):
+            _clear(folder / str(gone))
+        for version in set(versions) - set(self.opponents()):
+            (folder / str(version)).symlink_to(Path("..") / "checkpoints" / str(version))
+
+    def opponents(self) -> list[int]:
+        """Versions that `keep_opponents` named last, ascending."""
+        return self._linked(OPPONENTS)
+
+    def _linked(self, name: str) -> list[int]:
+        folder = self.path / name
+        names = [link.name for link in folder.iterdir()] if folder.is_dir() else []
+        return sorted(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) < 16)
+
+    def player(self, name: str) -> str | None:
+        """Code of a script that plays, as `keep_player` kept it; None: it did not."""
+        code = self.read(_player_file(name), MAX_PLAYER_BYTES)
+        return None if code is None else code.decode(errors="replace")
+
+    def keep_player(self, name: str, code: str) -> None:
+        """Keep the code of a script that plays: a resumed run meets the same one."""
+        path = self.path / _player_file(name)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, code.encode())
 
     def versions(self) -> list[int]:
         """Versions with a checkpoint folder, ascending."""
@@ -383,7 +415,8 @@ class RunDirectory:
         for late in [other for other in known if other > newest]:
             folder = self.checkpoints / str(late)
             folder.rename(folder.with_name(f"{late}.broken-{secrets.token_hex(2)}"))
-            _clear(self.path / "kept" / str(late))
+            _clear(self.path / KEPT / str(late))
+            _clear(self.path / OPPONENTS / str(late))
         self.mark("latest", newest)
         if (self.marked("best") or 0) > newest:
             _clear(self.path / "best")
@@ -394,9 +427,10 @@ class RunDirectory:
         return newest
 
     def prune(self) -> None:
-        """Keep what `versions.thinned` gives, `latest`, `best` and `kept/`; remove other checkpoints."""
+        """Keep what `versions.thinned` gives, `latest`, `best`, `kept/` and opponents; remove the others."""
         versions = self.versions()
-        stays = {*thinned(versions), self.marked("latest"), self.marked("best"), *self.kept()}
+        marked = {self.marked("latest"), self.marked("best")}
+        stays = {*thinned(versions), *marked, *self.kept(), *self.opponents()}
         for version in versions:
             if version not in stays:
                 # Out of sight first: a kill must not leave half a version among the others.
@@ -404,6 +438,10 @@ class RunDirectory:
                 folder.rename(folder.with_name(f"{version}{PRUNED}"))
         for folder in self.checkpoints.glob(f"*{PRUNED}"):
             shutil.rmtree(folder)
+
+
+def _player_file(name: str) -> str:
+    return f"players/{hashlib.sha256(name.encode()).hexdigest()[:16]}.js"
 
 
 def _is_copied(link: Path) -> bool:

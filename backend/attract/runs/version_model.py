@@ -3,6 +3,7 @@
 All models of one policy have the same graph, so only the bytes of the weights differ.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -10,8 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.errors import CheckpointError
+from attract.errors import CheckpointError, FileError
 from attract.runs.checkpoint_document import read_document, read_tensors
+from attract.runs.directory import MAX_MODEL_BYTES, MODEL, RunDirectory
+from attract.settings.collection import MAIN
 
 POLICY_FILE: Final = "policy.safetensors"
 # Numbers of the fields in ONNX's protobuf, https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
@@ -20,6 +23,7 @@ _VARINT, _BYTES = 0, 2
 _FIXED_SIZES: Final = {1: 8, 5: 4}
 _FLOAT32 = 1
 _MAX_VARINT_BYTES = 10
+log = logging.getLogger(__name__)
 
 
 def version_model(checkpoint: Path, policy_id: str, template: bytes) -> bytes:
@@ -67,6 +71,21 @@ def version_model(checkpoint: Path, policy_id: str, template: bytes) -> bytes:
     for begin, end in reversed(cuts):
         del model[begin:end]
     return bytes(model)
+
+
+def opponent_models(directory: RunDirectory) -> dict[int, bytes]:
+    """The model of each opponent of a run of one policy, by version; of those that are damaged none."""
+    template = directory.read(MODEL, MAX_MODEL_BYTES)
+    found: dict[int, bytes] = {}
+    if template is None:
+        return found
+    for version in directory.opponents():
+        try:
+            folder = directory.inside(directory.checkpoints / str(version))
+            found[version] = version_model(folder, MAIN, template)
+        except (CheckpointError, FileError, OSError) as error:
+            log.warning("version %d is no opponent any more: %s", version, error)
+    return found
 
 
 def _weights(checkpoint: Path, policy_id: str) -> dict[str, NDArray[Any]]:

@@ -423,13 +423,16 @@ class Act(FiniteModel):
 
 
 class Policy(FiniteModel):
-    """A version of a policy: the ONNX model with its weights and normalisation."""
+    """A version of a policy: the ONNX model with its weights and normalisation; or a script that plays."""
 
     type: Literal["policy"] = "policy"
     run_id: Name
     policy_id: Name = "main"
     policy_version: Version
     onnx: WireBytes
+    """Empty with a script."""
+    script: Annotated[str, Field(max_length=2_000_000)] = ""
+    """Code of a module with `act(observation, mask, random)`, whose id is `script:` and the file."""
 
 
 class BlockAck(FiniteModel):

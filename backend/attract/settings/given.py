@@ -20,6 +20,7 @@ ALIASES: Mapping[str, Path] = {
     "workers": ("collection", "num_workers"),
     "max_workers": ("collection", "max_workers"),
     "instances": ("collection", "instances_per_worker"),
+    "seats": ("self_play", "seats"),
     "demonstrations": ("cloning", "demonstrations"),
 }
 """Shorter flags of `attract train`, as its parameters are called, and the setting each gives."""

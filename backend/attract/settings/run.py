@@ -26,6 +26,7 @@ from attract.settings.errors import dotted, refusal
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 from attract.settings.sac import SacSettings
+from attract.settings.self_play import SelfPlaySettings
 
 
 def _sizes(given: Any) -> Any:
@@ -159,6 +160,7 @@ class RunSettings(Settings):
     rnd: Annotated[RndSettings, Field(title="Exploration (RND)")] = RndSettings()
     cloning: Annotated[CloningSettings, Field(title="Demonstrations")] = CloningSettings()
     collection: Annotated[CollectionSettings, Field(title="Workers and games")] = CollectionSettings()
+    self_play: Annotated[SelfPlaySettings, Field(title="Opponents")] = SelfPlaySettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     recording: Annotated[RecordingSettings, Field(title="Recorded episodes")] = RecordingSettings()
     parameters: dict[str, DistributionSettings] = {}
@@ -202,6 +204,19 @@ class RunSettings(Settings):
             if in_use.get(path):
                 raise ValueError(f"{path}: {reason}")
         self.algorithm_settings.check_policy(is_recurrent=is_recurrent)
+        return self
+
+    @model_validator(mode="after")
+    def _fit_seats(self) -> Self:
+        if not self.self_play.is_on:
+            return self
+        if self.collection.seats:
+            raise ValueError("self_play.seats: opponents are of one policy; leave collection.seats empty")
+        if self.collection.inference == "server":
+            raise ValueError(
+                "self_play.seats: with opponents the policy runs in the workers; "
+                "leave collection.inference at `worker`"
+            )
         return self
 
 

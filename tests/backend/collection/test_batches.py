@@ -60,7 +60,7 @@ def test_C8_episodes_follow_from_instance_and_step() -> None:
     first = block([0, 1], [0, 1], 4, episodes=episodes((1, 3), (0, 1)))
     second = block([2, 3], [0, 1], 0, episodes=episodes((1, 2), (0, 3), (0, 1)))
     for blocks in ([first, second], [second, first]):
-        found = [(episode.instance_id, episode.step) for episode in episodes_in_order(blocks)]
+        found = [(episode.instance_id, episode.step) for episode in episodes_in_order(blocks, 1)]
         assert found == [(0, 1), (0, 3), (0, 1), (1, 2), (1, 3)]
 
 

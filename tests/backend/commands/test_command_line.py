@@ -174,6 +174,7 @@ WRONG_WITH_JSON = {
     "runs": ("nothing:x", "nothing"),
     "metrics": ("gone", "there is no run gone"),
     "eval": ("gone", "there is no run gone"),
+    "match": ("gone random", "there is no run gone"),
     "replay": ("gone --worst", "there is no run gone"),
     "export": ("gone --out x", "there is no run gone"),
     "bench": ("--only nothing", "nothing"),

@@ -116,7 +116,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 """By command, what writes its files into the folder `out`."""
 KEEPS_WHAT_IS_THERE = ("new", "report", "skill")
 WRITE_NONE = {
-    *("doctor", "health", "join", "metrics", "replay", "runs"),
+    *("doctor", "health", "join", "match", "metrics", "replay", "runs"),
     # Folders of runs, whose links `RunDirectory` checks.
     *("cluster", "imitate", "rollback", "serve", "train"),
     # In a clone of Attract, and about it.

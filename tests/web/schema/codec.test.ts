@@ -44,7 +44,7 @@ const description: GameDescription = {
 };
 
 function policyOf(onnx: Uint8Array) {
-  return { type: "policy", run_id: "r", policy_id: "main", policy_version: 1, onnx } as const;
+  return { type: "policy", run_id: "r", policy_id: "main", policy_version: 1, onnx, script: "" } as const;
 }
 
 /** The same bytes, `offset` bytes into a larger buffer, as MessagePack's `bin` leaves them. */

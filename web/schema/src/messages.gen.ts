@@ -1251,14 +1251,21 @@ export interface PlaytestPolicy {
   model: Uint8Array;
 }
 /**
- * A version of a policy: the ONNX model with its weights and normalisation.
+ * A version of a policy: the ONNX model with its weights and normalisation; or a script that plays.
  */
 export interface Policy {
   type: "policy";
   run_id: string;
   policy_id: string;
   policy_version: number;
+  /**
+   * Empty with a script.
+   */
   onnx: Uint8Array;
+  /**
+   * Code of a module with `act(observation, mask, random)`, whose id is `script:` and the file.
+   */
+  script: string;
 }
 /**
  * Last message before the server closes: the reason and the fix.

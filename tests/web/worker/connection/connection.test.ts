@@ -32,7 +32,14 @@ function welcome(fields: Partial<WelcomeWorker> = {}): WelcomeWorker {
 }
 
 function policy(policy_version: number): Policy {
-  return { type: "policy", run_id: "run", policy_id: "main", policy_version, onnx: new Uint8Array(1) };
+  return {
+    type: "policy",
+    run_id: "run",
+    policy_id: "main",
+    policy_version,
+    onnx: new Uint8Array(1),
+    script: "",
+  };
 }
 
 function frame(leaseId: number, blockIndex: number, segmentIndex = blockIndex, size = 10): BlockFrame {

@@ -10,7 +10,7 @@ test("ids are told in runs", () => {
 test("a hang is told with lease, step, slots and seed, and that it has no stack", () => {
   const vitals = new Vitals(0);
   vitals.heard({ leaseId: 4, steps: 17, agentSteps: 17 }, 0);
-  const watched = { vitals, instanceIds: [3, 4, 8], turn: null, seed: { low: 1, high: 2 } };
+  const watched = { vitals, instanceIds: [3, 4, 8], turn: null, player: null, seed: { low: 1, high: 2 } };
   const report = hangReport(watched, 5);
   expect(report).toMatchObject({
     kind: "hang",
@@ -24,6 +24,8 @@ test("a hang is told with lease, step, slots and seed, and that it has no stack"
     "one of the slots 3 to 4, 8, or has used up the memory; a hang leaves no stack",
   );
   expect(hangReport({ ...watched, instanceIds: [6] }, 5).slot_id).toBe(6);
+  const scripted = hangReport({ ...watched, player: "script:players/one.ts" }, 5);
+  expect(scripted.text).toContain("act() of script:players/one.ts does not return");
   expect(hangReport({ ...watched, turn: 8 }, 5)).toMatchObject({ slot_id: 8, instance_id: 8 });
 });
 

@@ -86,7 +86,8 @@ export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {})
 
 /** The golden CartPole policy under a version number. */
 export function policy(policy_version: number) {
-  return { type: "policy" as const, run_id: "run", policy_id: "main", policy_version, onnx: goldenOnnx() };
+  const onnx = goldenOnnx();
+  return { type: "policy" as const, run_id: "run", policy_id: "main", policy_version, onnx, script: "" };
 }
 
 export function trainLease(lease_id: number, policy_version: number, num_segments = 2): Lease {

@@ -12,6 +12,8 @@ const MAX_MARKS = 1 << 17;
 /** Steps and marks that a new tape has room for. */
 const FIRST_STEPS = 256;
 const FIRST_MARKS = 16;
+/** Beginning of the policy's id of a script's seat; its file follows. */
+const SCRIPT = "script:";
 /** Room in a frame beside an episode's actions and marks: names, parameters, seats, a stack. */
 const OTHER_FIELDS_BYTES = 1 << 16;
 
@@ -33,11 +35,12 @@ export function markInterval({ tickSeconds, secondsPerStep = tickSeconds }: Game
 
 /** The seats of a lease, as a recorded episode names their players. */
 export function recordedSeats(seats: readonly Seat[]): EpisodeSeat[] {
-  return seats.map(({ script, policy_id, policy_version, deterministic }) =>
-    script === "random"
-      ? { player: "random", policy_id: null, policy_version: null, deterministic: false }
-      : { player: "policy", policy_id, policy_version, deterministic },
-  );
+  const unnamed = { policy_id: null, policy_version: null, deterministic: false };
+  return seats.map(({ script, policy_id, policy_version, deterministic }) => {
+    if (script === "random") return { player: "random", ...unnamed };
+    if (policy_id.startsWith(SCRIPT)) return { player: "script", ...unnamed, policy_id };
+    return { player: "policy", policy_id, policy_version, deterministic };
+  });
 }
 
 /** Owned by who steps the copy; allocates only where an episode is longer than all before it. */

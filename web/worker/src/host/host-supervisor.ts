@@ -260,6 +260,7 @@ export class HostSupervisor {
       vitals: new Vitals(performance.now()),
       instanceIds: [],
       turn: null,
+      player: null,
       seed: null,
     };
     this.#running.set(index, running);
@@ -301,6 +302,10 @@ export class HostSupervisor {
         break;
       case "turn":
         running.turn = message.instanceId;
+        running.player = null;
+        break;
+      case "script_turn":
+        running.player = message.player;
         break;
       case "admitted":
         running.instanceIds = message.instanceIds;

@@ -60,8 +60,9 @@ export type RolloutToSupervisor =
   | { type: "heartbeat"; leaseId: number | null; steps: number; agentSteps: number }
   /** The worker is admitted: what a report of a hang must name. */
   | { type: "admitted"; instanceIds: readonly number[]; seed: { low: number; high: number } }
-  /** Sent by a careful worker: this instance's turn begins. */
+  /** Sent by a careful worker: this instance's turn begins, or that of a script that plays. */
   | { type: "turn"; instanceId: number }
+  | { type: "script_turn"; player: string }
   | { type: "described"; description: GameDescription }
   | { type: "describe_failed"; report: FailureReport }
   /** The small player cannot play a policy, and the thread began without the inference engine. */

@@ -10,17 +10,23 @@ export interface Watched {
   instanceIds: readonly number[];
   /** The copy whose turn began last, if the worker announces turns. */
   turn: number | null;
+  /** The script whose turn began since; null: none. */
+  player: string | null;
   seed: GameFailed["seed"];
 }
 
 /** What the supervisor knows of a worker whose game does not come back. @param busy see `busyText`. */
 export function hangReport(running: Watched, silenceSeconds: number, busy = ""): FailureReport {
-  const { instanceIds, turn, seed, vitals } = running;
+  const { instanceIds, turn, player, seed, vitals } = running;
   const only = instanceIds.length === 1 ? instanceIds[0] : turn;
   const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
+  const who =
+    player === null
+      ? `the game does not return from create(), start() or update() in ${slots}`
+      : `act() of ${player} does not return`;
   const text =
     `the worker was silent for ${Math.round(silenceSeconds)} s${busy}, after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
-    `the game does not return from create(), start() or update() in ${slots}, or has used up the memory; a hang leaves no stack`;
+    `${who}, or has used up the memory; a hang leaves no stack`;
   return {
     kind: "hang",
     name: "Hang",

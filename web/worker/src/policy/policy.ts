@@ -14,6 +14,8 @@ export interface Policy {
   readonly values: Float32Array;
   /** At least [rows, stateSize] float32: the recurrent state after these observations. Empty without one. */
   readonly states: Float32Array;
+  /** Of a script: the action of one slot as actions travel, with a uniform of its own stream; its outputs are not looked at. */
+  decide?(batch: ObservationBatch, slot: number, uniform: number): ArrayLike<number>;
   /** Decides on the first `rows` rows of `batch`, whose states it does not change. */
   run(batch: ObservationBatch, rows: number): Promise<void>;
 }

@@ -12,7 +12,7 @@ import {
   type WelcomeWorker,
 } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
-import { type Effect, policyKey, WorkerConnection } from "../connection/connection.ts";
+import { type Effect, WorkerConnection } from "../connection/connection.ts";
 import type { ServerSocket, SocketHandlers } from "../connection/socket.ts";
 import { fitting } from "../episode/episode-tape.ts";
 import { ConsoleRelay } from "../game/console-relay.ts";
@@ -21,12 +21,12 @@ import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { RolloutToSupervisor } from "../host/worker-messages.ts";
 import { EVALUATION_FRAMES, PageFrames } from "../page/page-frames.ts";
-import { type ModelPolicy, type Policy, RandomPolicy } from "../policy/policy.ts";
 import type { SessionMaker } from "../policy/session-maker.ts";
 import { ServedGames } from "../stepping/served-games.ts";
 import { DeflateChoice } from "./deflate-choice.ts";
 import { canDeflate } from "./deflating.ts";
-import { evaluate, MAX_EVALUATION_GAMES } from "./evaluate.ts";
+import { evaluate } from "./evaluate.ts";
+import { HeldPolicies } from "./held-policies.ts";
 import { replay } from "./replay.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
 import { Yielder } from "./yielding.ts";
@@ -34,8 +34,6 @@ import { Yielder } from "./yielding.ts";
 const HEARTBEAT_MS = 250;
 /** How often a worker that waits for the server looks again. */
 const GATE_MS = 4;
-/** Versions of one policy whose sessions are kept. */
-const MAX_SESSIONS = 2;
 /** How long a careful worker is careful: each turn costs it about 10 microseconds. */
 const CAREFUL_MS = 60_000;
 
@@ -58,8 +56,7 @@ export class RolloutWorker {
   readonly #connection: WorkerConnection;
   readonly #socket: ServerSocket;
   readonly #yielder = new Yielder();
-  /** In the order of their arrival. */
-  readonly #sessions = new Map<string, ModelPolicy>();
+  readonly #policies: HeldPolicies;
   readonly #voided = new Set<number>();
   /** Set in the first worker only, once the game is being loaded. */
   #console: ConsoleRelay | null = null;
@@ -85,6 +82,7 @@ export class RolloutWorker {
 
   constructor(options: RolloutWorkerOptions) {
     this.#options = options;
+    this.#policies = new HeldPolicies(options.sessions);
     this.#isCareful = options.careful;
     this.#connection = new WorkerConnection(options.runId, Math.random);
     this.#socket = options.openSocket({
@@ -275,42 +273,26 @@ export class RolloutWorker {
   }
 
   async #createPolicy(message: PolicyMessage): Promise<void> {
-    const { policy_id: policyId, policy_version: policyVersion, onnx } = message;
     const started = performance.now();
     const welcome = this.#welcome;
     if (welcome === null || this.#isOver) return;
     let failure: string | null = null;
     try {
-      const { description, instance_ids: instanceIds, state_size: stateSize } = welcome;
-      const session = await this.#options.sessions.create(onnx, description, {
-        policyId,
-        policyVersion,
-        stateSize,
-        maxBatch: instanceIds.length * description.num_agents,
+      await this.#policies.make(message, welcome, () => {
+        if (this.#isCareful) this.#options.post({ type: "script_turn", player: message.policy_id });
       });
-      this.#sessions.set(policyKey(policyId, policyVersion), session);
     } catch (error) {
+      // A script is the author's own, as the game is.
+      if (message.script !== "") return this.crash(error);
       failure = error instanceof Error ? error.message : String(error);
     }
     this.#perform(this.#connection.policyReady(message, performance.now() - started, failure));
-    await this.#releaseOldSessions();
+    await this.#releaseOld();
   }
 
-  /** Keeps the newest versions of each policy, and those that a current lease needs. */
-  async #releaseOldSessions(): Promise<void> {
-    const needed = this.#connection.neededPolicies();
-    const numKept = new Map<string, number>();
-    // The newest of a policy is never given up: it is acknowledged, and the lease that names it may be on its way.
-    for (const [key, session] of [...this.#sessions].reverse()) {
-      const kept = numKept.get(session.policyId) ?? 0;
-      if (kept < MAX_SESSIONS || needed.has(key)) {
-        numKept.set(session.policyId, kept + 1);
-        continue;
-      }
-      this.#sessions.delete(key);
-      this.#connection.policyReleased(key);
-      await session.release();
-    }
+  #releaseOld(): Promise<void> {
+    const connection = this.#connection;
+    return this.#policies.releaseOld(connection.neededPolicies(), (key) => connection.policyReleased(key));
   }
 
   async #play(lease: Lease): Promise<void> {
@@ -326,7 +308,7 @@ export class RolloutWorker {
     this.#voided.delete(lease.lease_id);
     this.#perform(this.#connection.leaseFinished(closing));
     // What only this lease needed goes before the next one's first step.
-    this.#policyWork = this.#policyWork.then(() => this.#releaseOldSessions());
+    this.#policyWork = this.#policyWork.then(() => this.#releaseOld());
     if (this.#connection.current === null) this.#beat(null);
   }
 
@@ -336,7 +318,7 @@ export class RolloutWorker {
       return null;
     }
     if (lease.purpose === "replay") return this.#replay(lease);
-    const policies = this.#policiesOf(lease);
+    const policies = this.#policies.of(lease, this.#welcome!);
     if (lease.purpose === "train" || lease.purpose === "warmup") return this.#loop!.play(lease, ...policies);
     return this.#muted(() =>
       evaluate(lease, policies, {
@@ -378,24 +360,6 @@ export class RolloutWorker {
     if (relay !== null) relay.isMuted = true;
     return play().finally(() => {
       if (relay !== null) relay.isMuted = false;
-    });
-  }
-
-  /** One per seat, the same object where seats share one. Raises Error for a policy that was never sent or could not be made. */
-  #policiesOf(lease: Lease): Policy[] {
-    const { description, instance_ids: instanceIds, state_size: stateSize } = this.#welcome!;
-    const rows = Math.max(instanceIds.length, MAX_EVALUATION_GAMES) * description.num_agents;
-    const scripts = new Map<string, Policy>();
-    return lease.seats.map(({ policy_id: policyId, policy_version: policyVersion, script }) => {
-      const key = policyKey(policyId, policyVersion);
-      if (script === "random") {
-        const policy = scripts.get(key) ?? new RandomPolicy(policyId, policyVersion, rows, stateSize);
-        scripts.set(key, policy);
-        return policy;
-      }
-      const session = this.#sessions.get(key);
-      if (session === undefined) throw new Error(`lease ${lease.lease_id} needs ${key}, which is not here`);
-      return session;
     });
   }
 

@@ -103,6 +103,7 @@ export class Seats {
     const { logProbs } = sampler;
     const { policy, slots, isDeterministic } = group;
     const { outputs, isRandom, values: policyValues } = policy;
+    const isScript = policy.decide !== undefined;
     for (let row = 0; row < slots.length; row++) {
       const slot = slots[row];
       const i = this.#instanceOf[slot];
@@ -114,7 +115,9 @@ export class Seats {
         continue;
       }
       if (isRandom) sampler.sampleUniform(masks, slot);
-      else if (isDeterministic[row] === 1) sampler.choose(outputs, row, masks, slot);
+      else if (isScript) {
+        sampler.give(policy.decide!(this.batch, slot, sampler.uniforms[slot * sampler.numDraws]), 0, slot);
+      } else if (isDeterministic[row] === 1) sampler.choose(outputs, row, masks, slot);
       else sampler.sample(outputs, row, masks, slot);
       values[slot] = policyValues[row];
       // NaN - NaN and Infinity - Infinity are both NaN.

@@ -1,0 +1,239 @@
+"""Who plays the seats of training leases against the policy that learns: the pool, its ratings, the draws."""
+
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from openskill.models import PlackettLuce, PlackettLuceRating
+
+from attract.schema.messages import Seat, Seed
+from attract.settings.collection import MAIN
+from attract.settings.self_play import NEWEST, POOL, RANDOM, SCRIPT, SelfPlaySettings
+
+WINDOW: Final = 100
+"""Episodes whose results make a win rate."""
+EASIEST: Final = 0.02
+"""Least weight of a version that is always beaten, so that it still comes now and then."""
+MODEL: Final = PlackettLuce()
+"""Ratings with uncertainty for any number of seats (Joshy 2024, openskill; Weng and Lin 2011)."""
+
+LATEST: Final = "latest"
+"""The newest version on a seat where it does not learn."""
+
+Scores = deque[float]
+"""Of the policy that learns: 1 for a win, 0.5 for a draw, 0 for a loss."""
+
+
+@dataclass(eq=False)
+class Opponent:
+    """What is known of somebody that the learning policy plays against."""
+
+    rating: PlackettLuceRating = field(default_factory=MODEL.rating)
+    scores: Scores = field(default_factory=lambda: Scores(maxlen=WINDOW))
+
+    @property
+    def weight(self) -> float:
+        """How often it comes where the hard ones come more often: (1 - win rate) squared."""
+        rate = sum(self.scores) / len(self.scores) if self.scores else 0.5
+        return max(EASIEST, (1.0 - rate) ** 2)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An opponent for people."""
+
+    player: str
+    """`random`, `v7`, or `script:` and its file."""
+    rating: float
+    win_rate: float | None
+    """Of the learning policy against it, over the last 100 episodes; None before the first."""
+
+
+class Opponents:
+    """One per run, owned by the collection core. Same results in the same order, same draws."""
+
+    def __init__(self, settings: SelfPlaySettings, seed: Seed) -> None:
+        """`seed`: of the draws."""
+        self._settings = settings
+        self._seed = seed
+        self._passed = 0
+        """Multiples of `save_steps` that the agent steps have passed."""
+        self._rating = MODEL.rating()
+        """Of the policy that learns."""
+        self._scores = Scores(maxlen=WINDOW)
+        self._pool: dict[int, Opponent] = {}
+        """By version, the oldest first."""
+        self._others = {seat: Opponent() for seat in settings.seats if seat not in (NEWEST, POOL)}
+        """Random play and scripts."""
+        self._drawn: dict[int, tuple[int, list[int | str]]] = {}
+        """By worker: for which part of the run, and who plays."""
+
+    @property
+    def versions(self) -> list[int]:
+        """Versions in the pool: leases may name them beside the newest."""
+        return list(self._pool)
+
+    def announced(self, version: int, agent_steps: int) -> bool:
+        """A version is out: it joins the pool if it is due. Whether the pool has changed.
+
+        Versions after it are forgotten: with their learner they are lost.
+        """
+        before = list(self._pool)
+        for lost in [member for member in self._pool if member > version]:
+            del self._pool[lost]
+        passed = agent_steps // self._settings.save_steps
+        if POOL in self._settings.seats and (passed > self._passed or (version == 0 and not self._pool)):
+            self._pool[version] = Opponent(MODEL.rating(mu=self._rating.mu, sigma=self._rating.sigma))
+            while len(self._pool) > self._settings.window:
+                del self._pool[next(iter(self._pool))]
+        self._passed = passed
+        return list(self._pool) != before
+
+    def seats(self, version: int, worker_id: int, agent_steps: int) -> tuple[tuple[Seat, ...], bool]:
+        """Who plays each agent under a lease of a worker, and whether they are others than before.
+
+        The same until `swap_steps` more agent steps are learned. Without opponents `version` plays and learns
+        all: no seats.
+        """
+        if not self._settings.is_on:
+            return (), False
+        stint = agent_steps // self._settings.swap_steps
+        before, players = self._drawn.get(worker_id, (-1, []))
+        is_new = before != stint or any(
+            isinstance(player, int) and player not in self._pool for player in players
+        )
+        if is_new:
+            draws = np.random.default_rng([self._seed.low, self._seed.high, worker_id, stint])
+            order = draws.permutation(len(self._settings.seats))
+            # Workers take turns at the newest, so that they never all play it at once.
+            ratio = self._settings.play_against_latest_model_ratio
+            is_latest = (worker_id + stint) * ratio % 1.0 < ratio or not self._pool
+            players = [self._player(self._settings.seats[place], draws, is_latest) for place in order]
+            self._drawn[worker_id] = stint, players
+        return tuple(_seat(player, version) for player in players), is_new
+
+    def _player(self, player: str, draws: np.random.Generator, is_latest: bool) -> int | str:
+        """Who takes a seat: a version of the pool, or as `_seat` has it."""
+        if player != POOL or is_latest:
+            return LATEST if player == POOL else player
+        weights = np.array([opponent.weight for opponent in self._pool.values()])
+        if self._settings.draw == "uniform":
+            weights[:] = 1.0
+        return int(draws.choice(list(self._pool), p=weights / weights.sum()))
+
+    def count(self, seats: Sequence[Seat], returns: Sequence[float]) -> None:
+        """An episode that these seats played from its start to its end.
+
+        Seats of the same player are a team, whose score is the mean of their returns. The version that learns
+        says nothing where it sits opposite itself.
+        """
+        teams: dict[int | str, list[float]] = {}
+        newest = next(seat.policy_version for seat in seats if seat.learns)
+        for seat, value in zip(seats, returns, strict=True):
+            player = NEWEST if seat.learns else _player_of(seat)
+            teams.setdefault(player, []).append(value)
+        scores = {player: sum(values) / len(values) for player, values in teams.items()}
+        own = scores.pop(NEWEST)
+        known = [
+            (opponent, score)
+            for player, score in scores.items()
+            if player != newest and (opponent := self._opponent(player)) is not None
+        ]
+        if not known:
+            return
+        self._scores.append(_score(own, max(score for _, score in known)))
+        for opponent, score in known:
+            opponent.scores.append(_score(own, score))
+        rated = MODEL.rate(
+            [[self._rating], *([opponent.rating] for opponent, _ in known)],
+            scores=[own, *(score for _, score in known)],
+        )
+        self._rating = rated[0][0]
+        for (opponent, _), (rating,) in zip(known, rated[1:], strict=True):
+            opponent.rating = rating
+
+    def _opponent(self, player: int | str) -> Opponent | None:
+        return self._others.get(player) if isinstance(player, str) else self._pool.get(player)
+
+    def metrics(self) -> dict[str, float]:
+        """Win rate over the last 100 episodes, and the rating of the policy that learns."""
+        if not self._scores:
+            return {}
+        return {
+            "rollout/win_rate": sum(self._scores) / len(self._scores),
+            "rollout/rating": self._rating.mu,
+            "rollout/rating_std": self._rating.sigma,
+        }
+
+    def standings(self) -> list[Standing]:
+        """Everybody that it plays against."""
+        named = {f"v{version}": opponent for version, opponent in self._pool.items()} | self._others
+        return [
+            Standing(
+                player,
+                opponent.rating.mu,
+                sum(opponent.scores) / len(opponent.scores) if opponent.scores else None,
+            )
+            for player, opponent in named.items()
+        ]
+
+    # --- checkpoints (rule D2) ---
+
+    def state(self) -> dict[str, Any]:
+        """Everything that is not a setting, as JSON values."""
+        return {
+            "passed": self._passed,
+            "rating": _numbers(self._rating),
+            "scores": list(self._scores),
+            "pool": [[version, *_state(opponent)] for version, opponent in self._pool.items()],
+            "others": [[player, *_state(opponent)] for player, opponent in self._others.items()],
+            "drawn": [[worker_id, *drawn] for worker_id, drawn in self._drawn.items()],
+        }
+
+    def load(self, state: Mapping[str, Any], available: Collection[int]) -> None:
+        """What `state` gave, of the versions that are there; an empty one is a beginning."""
+        self._passed = int(state.get("passed", 0))
+        self._rating = MODEL.create_rating(list(state["rating"])) if "rating" in state else MODEL.rating()
+        self._scores = Scores(state.get("scores", ()), maxlen=WINDOW)
+        pool = {int(version): _opponent(*kept) for version, *kept in state.get("pool", ())}
+        self._pool = {version: opponent for version, opponent in pool.items() if version in available}
+        others = {str(player): _opponent(*kept) for player, *kept in state.get("others", ())}
+        self._others = {player: others.get(player, Opponent()) for player in self._others}
+        self._drawn = {
+            int(slot): (int(stint), list(players)) for slot, stint, players in state.get("drawn", ())
+        }
+
+
+def _seat(player: int | str, version: int) -> Seat:
+    if player == NEWEST:
+        return Seat(policy_id=MAIN, policy_version=version)
+    if player == RANDOM:
+        return Seat(policy_id=MAIN, policy_version=version, script="random", learns=False)
+    if isinstance(player, str) and player.startswith(SCRIPT):
+        return Seat(policy_id=player, policy_version=0, learns=False)
+    played = player if isinstance(player, int) else version
+    return Seat(policy_id=MAIN, policy_version=played, learns=False)
+
+
+def _player_of(seat: Seat) -> int | str:
+    if seat.policy_id.startswith(SCRIPT):
+        return seat.policy_id
+    return seat.script or seat.policy_version
+
+
+def _score(own: float, other: float) -> float:
+    return 0.5 if own == other else float(own > other)
+
+
+def _numbers(rating: PlackettLuceRating) -> list[float]:
+    return [rating.mu, rating.sigma]
+
+
+def _state(opponent: Opponent) -> tuple[list[float], list[float]]:
+    return _numbers(opponent.rating), list(opponent.scores)
+
+
+def _opponent(rating: Sequence[float], scores: Sequence[float]) -> Opponent:
+    return Opponent(MODEL.create_rating(list(rating)), Scores(scores, maxlen=WINDOW))

@@ -1,0 +1,44 @@
+"""`attract match`: its flags; `matching.py` is the work."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from attract.commands import flags
+
+
+@flags.options
+class MatchOptions:
+    episodes: Annotated[int, flags.AtLeastOne] = 200
+    """Episodes of each pair of players; which seats they take changes over them."""
+    seed: int = 20_000
+    """Seed of the episodes. Every pair plays the same ones."""
+    game: Path | None = None
+    """Adapter of a game in a page, or its folder; by default where it was during training."""
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
+
+
+def match(*players: Annotated[str, Parameter(required=True)], options: MatchOptions = MatchOptions()) -> int:
+    """Let PLAYERS play against each other: who wins how often, how strong each is, which seat is better.
+
+    Parameters
+    ----------
+    players
+        Two or more: RUN, RUN:VERSION (a number, best, newest or first), random, or a module that plays:
+        script:players/greedy.ts.
+
+    Examples
+    --------
+    attract match latest:best latest:first random  # has it learned?
+    attract match first-run second-run:best --episodes 500  # which run plays better
+    attract match latest:10 latest:20 latest:30 --json  # does each version beat the one before
+    """
+    # The gateway takes a moment to import, of which `--help` and wrong usage have no need.
+    from attract.commands.matching import play_match
+    from attract.server.app_server import run_async
+
+    return run_async(play_match(players, options, flags.server_settings(options)))

@@ -1,0 +1,220 @@
+"""The work of `attract match`: episodes between policies of runs and random play, in a headless browser."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from itertools import cycle, pairwise
+from pathlib import Path
+
+from rich.table import Table
+
+from attract.browser.chromium import require_chromium
+from attract.commands.evaluating import LINE_SECONDS, readable_run
+from attract.commands.json_output import print_answer
+from attract.commands.match import MatchOptions
+from attract.commands.output import CommandConsole, say
+from attract.commands.own_host import gateway_with_host
+from attract.errors import ConfigurationError, CutOffError
+from attract.games.kept_game import page_folder, project_of
+from attract.games.library import GameLibrary
+from attract.playtest.difficulty import Estimate
+from attract.playtest.match import Match, MatchReport, lineups
+from attract.processes.exit_codes import DONE, FAILED
+from attract.processes.interrupt import Interrupts
+from attract.run.active import ActiveRun
+from attract.run.models import RunModels
+from attract.run.start_checks import check_same_spaces
+from attract.runs.archive import RunArchive
+from attract.runs.directory import RunDirectory, find_run
+from attract.schema.game import GameDescription
+from attract.schema.messages import EpisodeResult, Seat
+from attract.settings.run import ServerSettings
+from attract.settings.self_play import RANDOM, SCRIPT
+
+
+@dataclass(frozen=True)
+class Player:
+    """One who takes part: a version of a run, a script, or random play."""
+
+    name: str
+    """As it was given."""
+    directory: RunDirectory | None = None
+    version: int = 0
+    seats: tuple[str, ...] = ()
+    """Id of the policy of each agent, of one for all; no other player has the same."""
+    models: Mapping[tuple[str, int], bytes] = field(default_factory=dict[tuple[str, int], bytes])
+    """ONNX bytes of each, by id and version."""
+
+    @property
+    def script(self) -> str | None:
+        """The file of its module; None: it is none."""
+        return self.name.removeprefix(SCRIPT) if self.name.startswith(SCRIPT) else None
+
+    def seat(self, agent: int) -> Seat:
+        """It on one seat."""
+        if self.script is not None:
+            return Seat(policy_id=self.name, learns=False)
+        if self.directory is None:
+            return Seat(script="random", learns=False)
+        policy_id = self.seats[agent % len(self.seats)]
+        return Seat(policy_id=policy_id, policy_version=self.version, learns=False)
+
+
+async def play_match(names: Sequence[str], options: MatchOptions, server: ServerSettings) -> int:
+    """Play the episodes and print what came of them; the exit code.
+
+    Raises:
+        ConfigurationError: fewer than two players, none of them of a run, or not of the same game.
+        CutOffError: a signal came before all pairs had played.
+    """
+    players = [await _player(name, server.runs_dir) for name in names]
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise ConfigurationError(
+            f"a match needs two players or more, each named once; these are {len(set(names))}",
+            setting="players",
+            fix="name runs with their versions, or `random`: attract match latest:best latest:first",
+        )
+    directory, game = _game_of(players)
+    folder = page_folder(directory, server.project_dir, options.game)
+    files = [player.script for player in players if player.script is not None]
+    games = GameLibrary(server.project_dir, server.web_dir)
+    scripts = {f"{SCRIPT}{file}": await games.player(file) for file in files}
+    server = server.model_copy(update={"project_dir": project_of(directory) or server.project_dir})
+    require_chromium()
+    console = CommandConsole(stderr=options.json_output)
+    async with AsyncExitStack() as stack:
+        server = stack.enter_context(readable_run(directory, None, server))
+        workers = directory.read_settings().collection.num_workers
+        gateway = await stack.enter_async_context(gateway_with_host(server, console, workers))
+        reference, _ = directory.read_game()
+        if reference is not None and folder is not None:
+            gateway.service.games.place_page(reference.name, folder)
+        run = await stack.enter_async_context(gateway.service.matches(directory.run_id))
+        with Interrupts().listening() as interrupts:
+            report = await _played(run, players, scripts, game, options, interrupts)
+    if options.json_output:
+        print_answer(report)
+    else:
+        _print(report, console)
+    return DONE
+
+
+async def _player(name: str, runs_dir: Path) -> Player:
+    if name == RANDOM or name.startswith(SCRIPT):
+        return Player(name)
+    run, _, version_name = name.partition(":")
+    directory = RunDirectory.view(runs_dir, find_run(runs_dir, run))
+    version = directory.find_version(version_name or "newest")
+    archive = RunArchive(runs_dir)
+    models = await RunModels(archive, lambda: None).all_models(directory.run_id, version)
+    ids = {policy_id: f"{directory.run_id}.{policy_id}" for policy_id in models}
+    seats = directory.read_settings().collection.seats or tuple(models)
+    return Player(
+        name,
+        directory,
+        version,
+        tuple(ids[policy_id] for policy_id in seats),
+        {(ids[policy_id], version): onnx for policy_id, onnx in models.items()},
+    )
+
+
+def _game_of(players: Sequence[Player]) -> tuple[RunDirectory, GameDescription]:
+    """The first player's run and its game, which is that of all."""
+    directories = [player.directory for player in players if player.directory is not None]
+    if not directories:
+        raise ConfigurationError(
+            "no player is of a run", setting="players", fix="name a run: attract match latest:best random"
+        )
+    _, game = directories[0].read_game()
+    if game is None or game.num_agents < 2:
+        raise ConfigurationError(
+            f"the game of {directories[0].run_id} has one agent",
+            setting="players",
+            fix="a match is played in games of two agents or more; `attract eval` plays those of one",
+        )
+    for player in players:
+        if player.directory is not None:
+            check_same_spaces(player.directory.checkpoints / str(player.version), game)
+    sizes = {player.directory.read_settings().policy.state_size for player in players if player.directory}
+    if len(sizes) > 1:
+        raise ConfigurationError(
+            "the players' policies have memories of different sizes",
+            setting="players",
+            fix="name runs with the same `policy.recurrent` and `policy.recurrent_size`",
+        )
+    return directories[0], game
+
+
+async def _played(
+    run: ActiveRun,
+    players: Sequence[Player],
+    scripts: Mapping[str, str],
+    game: GameDescription,
+    options: MatchOptions,
+    interrupts: Interrupts,
+) -> MatchReport:
+    match = Match([player.name for player in players], game.num_agents)
+    placed = list(lineups(len(players), game.num_agents))
+    per_pair = len(placed) * 2 // (len(players) * (len(players) - 1))
+    said_at = time.monotonic()
+    for number, (lineup, share) in enumerate(zip(placed, cycle(_shares(options.episodes, per_pair)))):
+        if time.monotonic() > said_at + LINE_SECONDS:
+            said_at = time.monotonic()
+            print(f"{number} of {len(placed)} line-ups played", file=sys.stderr, flush=True)
+        if not share:
+            continue
+        seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
+        models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
+        results = await _until(run.match(seats, models, scripts, share, seed=options.seed), interrupts)
+        for result in results:
+            match.count(lineup, result.returns)
+    return match.report(game.id)
+
+
+def _shares(episodes: int, num_lineups: int) -> list[int]:
+    """Episodes of each line-up of a pair, as even as can be."""
+    cuts = [episodes * cut // num_lineups for cut in range(num_lineups + 1)]
+    return [end - start for start, end in pairwise(cuts)]
+
+
+async def _until(
+    played: Coroutine[None, None, Sequence[EpisodeResult]], interrupts: Interrupts
+) -> Sequence[EpisodeResult]:
+    task, first = asyncio.ensure_future(played), asyncio.ensure_future(interrupts.first.wait())
+    try:
+        await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise CutOffError(
+                "interrupted before all players had met",
+                fix="play fewer episodes: `--episodes 40`",
+                exit_code=interrupts.exit_code or FAILED,
+            )
+        return await task
+    finally:
+        task.cancel()
+        first.cancel()
+
+
+def _print(report: MatchReport, console: CommandConsole) -> None:
+    table = Table(title=f"{report.game}: {report.episodes} episodes a pair", title_justify="left")
+    table.add_column("wins against")
+    for heading in ("rating", *(player.player for player in report.players)):
+        table.add_column(heading, justify="right")
+    scores = {(pair.player, pair.opponent): pair.score for pair in report.pairs}
+    for player in report.players:
+        found = [scores.get((player.player, other.player)) for other in report.players]
+        cells = ["" if score is None else percent(score) for score in found]
+        table.add_row(player.player, f"{player.rating:.1f} ± {player.rating_std:.1f}", *cells)
+    console.print(table)
+    for number, seat in enumerate(report.seats):
+        say(console, f"seat {number} wins {percent(seat)}")
+
+
+def percent(share: Estimate) -> str:
+    """A share with half of its interval."""
+    if share.mean is None or share.low is None or share.high is None:
+        return "-"
+    return f"{share.mean:.0%} ±{max(share.mean - share.low, share.high - share.mean) * 100:.0f}"

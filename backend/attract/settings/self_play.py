@@ -1,0 +1,64 @@
+"""Who plays the seats of a game of several agents, and the pool of past versions that opponents come from."""
+
+from typing import Annotated, ClassVar, Final, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from attract.settings.base import Fraction, Positive, Settings, split_names
+
+NEWEST: Final = "newest"
+POOL: Final = "pool"
+RANDOM: Final = "random"
+SCRIPT: Final = "script:"
+"""Before the file of a module that plays."""
+Player = Annotated[
+    str,
+    Field(pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs))$", examples=["newest,pool"]),
+]
+"""Who plays a seat during training."""
+
+
+class SelfPlaySettings(Settings):
+    """Opponents of the policy that learns, in games of several agents."""
+
+    section: ClassVar[str] = "self_play"
+
+    seats: Annotated[
+        tuple[Player, ...], BeforeValidator(split_names), Field(title="Players of the seats")
+    ] = ()
+    """Player of each seat, separated by commas: `newest` learns, `pool` is a past version of it, `random`
+    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`. Which seat
+    each of them takes is drawn, so that the policy learns every side. Empty: the newest version plays all
+    seats and learns from each."""
+    save_steps: Annotated[Positive, Field(title="Steps between saved opponents")] = 20_000
+    """Agent steps after which the newest version joins the pool."""
+    window: Annotated[int, Field(ge=1, le=1000, title="Opponents in the pool")] = 10
+    """Versions in the pool; the oldest leaves for the next."""
+    play_against_latest_model_ratio: Annotated[Fraction, Field(title="Share of the newest version")] = 0.5
+    """Probability with which a `pool` seat is played by the newest version, which does not learn there."""
+    swap_steps: Annotated[Positive, Field(title="Steps between opponents")] = 20_000
+    """Agent steps after which each worker gets other opponents and sides."""
+    draw: Literal["uniform", "hard"] = "uniform"
+    """How a version is drawn from the pool. `hard`: those that the newest version seldom beats come more
+    often."""
+
+    @model_validator(mode="after")
+    def _learns(self) -> Self:
+        if self.seats and NEWEST not in self.seats:
+            raise ValueError("seats: none is `newest`, so nothing would learn; name it for one seat at least")
+        return self
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a seat is played by somebody who does not learn."""
+        return any(seat != NEWEST for seat in self.seats)
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """Each script that plays, as seats name it."""
+        return tuple(dict.fromkeys(seat for seat in self.seats if seat.startswith(SCRIPT)))
+
+    @property
+    def num_learning(self) -> int:
+        """Seats of each game that learn; 0: all of them."""
+        return self.seats.count(NEWEST) if self.is_on else 0

@@ -1,0 +1,274 @@
+"""Seats of players that do not learn: draws, the pool, ratings, and what comes of their leases."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attract.collection.effects import PoolChanged, SendPolicy
+from attract.collection.opponents import EASIEST, Opponents
+from attract.errors import ConfigurationError, ProtocolError
+from attract.schema.messages import Block, Seat, Seed
+from attract.settings.run import RunSettings
+from attract.settings.self_play import SelfPlaySettings
+from driven_core import DrivenCore, small_config
+from fake_worker import counting_description
+
+DUEL = counting_description(num_agents=2)
+SEED = Seed(low=1, high=2)
+
+
+def opponents(**settings: Any) -> Opponents:
+    given = {"seats": "newest,pool", "save_steps": 100, "swap_steps": 50, "window": 3, **settings}
+    return Opponents(SelfPlaySettings.from_mapping(given), SEED)
+
+
+def filled(*versions: int, **settings: Any) -> Opponents:
+    made = opponents(**settings)
+    for number, version in enumerate(versions, 1):
+        made.announced(version, 100 * number)
+    return made
+
+
+def players(seats: tuple[Seat, ...]) -> list[int | str]:
+    """The version that learns as `newest`, others by version or script."""
+    return ["newest" if seat.learns else seat.script or seat.policy_version for seat in seats]
+
+
+def test_a_version_joins_the_pool_every_so_many_steps_and_the_oldest_leaves() -> None:
+    made = opponents()
+    changes = [made.announced(version, 40 * version) for version in range(11)]
+    # 100 steps are passed at versions 3, 5, 8 and 10; version 0 opens the pool.
+    assert [version for version, has_changed in enumerate(changes) if has_changed] == [0, 3, 5, 8, 10]
+    assert made.versions == [5, 8, 10]
+
+
+def test_versions_that_are_lost_with_their_learner_leave_the_pool() -> None:
+    made = filled(2, 4, 6)
+    assert made.announced(4, 200)
+    assert made.versions == [2, 4]
+    assert made.announced(6, 300), "the same version is trained again"
+    assert made.versions == [2, 4, 6]
+
+
+def test_opponents_and_sides_change_with_the_part_of_the_run() -> None:
+    made = filled(2, 4, 6, play_against_latest_model_ratio=0.0)
+    first, is_new = made.seats(7, 0, 0)
+    assert is_new and sorted(map(str, players(first)))[-1] == "newest"
+    assert made.seats(8, 0, 49)[1] is False, "the same until swap_steps more are learned"
+    drawn = [tuple(players(made.seats(9, 0, 50 * part)[0])) for part in range(60)]
+    sides = [pair.index("newest") for pair in drawn]
+    assert 15 < sum(sides) < 45, "the policy plays both sides"
+    assert {player for pair in drawn for player in pair} == {"newest", 2, 4, 6}
+
+
+def test_workers_take_turns_at_the_newest() -> None:
+    made = filled(2, 4, play_against_latest_model_ratio=0.25)
+    latest = [[9 in players(made.seats(9, worker, 50 * part)[0]) for worker in range(4)] for part in range(4)]
+    assert all(sum(row) == 1 for row in latest), "one of four at any time"
+    assert [sum(column) for column in zip(*latest, strict=True)] == [1] * 4
+
+
+def test_draws_follow_from_the_seed_and_what_happened_alone() -> None:
+    def draws(seed: Seed) -> list[list[int | str]]:
+        made = Opponents(SelfPlaySettings.from_mapping({"seats": "newest,pool,random"}), seed)
+        for version in range(5):
+            made.announced(version, 20_000 * version)
+        return [players(made.seats(9, worker, 20_000 * part)[0]) for worker in range(3) for part in range(9)]
+
+    assert draws(SEED) == draws(SEED) != draws(Seed(low=1, high=3))
+
+
+def test_hard_ones_come_more_often() -> None:
+    made = filled(2, 4, draw="hard", play_against_latest_model_ratio=0.0)
+    for _ in range(100):
+        made.count((Seat(policy_version=9), Seat(policy_version=2, learns=False)), [1.0, 0.0])
+        made.count((Seat(policy_version=9), Seat(policy_version=4, learns=False)), [0.0, 1.0])
+    drawn = [player for part in range(400) for player in players(made.seats(9, 0, 50 * part)[0])]
+    # Weights are 0.02, the least, and 1.
+    assert drawn.count(2) / 400 == pytest.approx(EASIEST / (1 + EASIEST), abs=0.02)
+
+
+def test_a_win_counts_one_a_draw_half_and_mirrors_nothing() -> None:
+    made = filled(2)
+    own, past, mirror = (
+        Seat(policy_version=9),
+        Seat(policy_version=2, learns=False),
+        Seat(policy_version=9, learns=False),
+    )
+    made.count((mirror, own), [0.0, 5.0])
+    assert made.metrics() == {}
+    made.count((past, own), [0.0, 5.0])
+    made.count((own, past), [1.0, 1.0])
+    made.count((own, past), [0.0, 1.0])
+    made.count((own, past), [2.0, 1.0])
+    assert made.metrics()["rollout/win_rate"] == (1 + 0.5 + 0 + 1) / 4
+    assert made.standings()[0].win_rate == 2.5 / 4
+
+
+def test_ratings_are_those_of_the_published_formulas() -> None:
+    """One win between equals, by hand.
+
+    Plackett-Luce of Weng and Lin, section 4.4, with mu 25, sigma 25/3, beta 25/6, kappa 1e-4, tau 25/300:
+    sigma^2 = 69.444 + 0.00694; c = sqrt(2 sigma^2 + 2 beta^2) = 13.177; the chance of either is 0.5.
+    mu: 25 + sigma^2 / c * (1 - 0.5) = 27.635; sigma^2 falls by sigma^4 / c^2 * 0.25 * sigma / c.
+    """
+    made = filled(2)
+    made.count((Seat(policy_version=9), Seat(policy_version=2, learns=False)), [1.0, 0.0])
+    variance = (25 / 3) ** 2 + (25 / 300) ** 2
+    c = np.sqrt(2 * variance + 2 * (25 / 6) ** 2)
+    sigma = np.sqrt(variance * (1 - variance / c**2 * 0.25 * np.sqrt(variance) / c))
+    assert made.metrics()["rollout/rating"] == pytest.approx(25 + variance / c * 0.5)
+    assert made.metrics()["rollout/rating_std"] == pytest.approx(sigma)
+    assert made.standings()[0].rating == pytest.approx(25 - variance / c * 0.5)
+
+
+def test_a_script_is_a_player_with_a_rating_of_its_own() -> None:
+    made = filled(2, seats="newest,script:a/one.ts")
+    seats, _ = made.seats(9, 0, 0)
+    (script,) = [seat for seat in seats if not seat.learns]
+    assert (script.policy_id, script.policy_version) == ("script:a/one.ts", 0)
+    made.count(seats, [1.0 if seat.learns else 0.0 for seat in seats])
+    assert [(one.player, one.win_rate) for one in made.standings()] == [("script:a/one.ts", 1.0)]
+    again = opponents(seats="newest,script:a/one.ts")
+    again.load(json.loads(json.dumps(made.state())), ())
+    assert again.standings() == made.standings()
+
+
+def test_seats_of_one_player_are_a_team() -> None:
+    made = filled(2, seats="newest,newest,pool,pool")
+    own, past = Seat(policy_version=9), Seat(policy_version=2, learns=False)
+    made.count((own, past, own, past), [0.0, 1.0, 3.0, 1.0])
+    assert made.metrics()["rollout/win_rate"] == 1.0, "1.5 beats 1"
+
+
+def test_D2_pool_ratings_and_draws_survive_a_checkpoint() -> None:
+    made = filled(2, 4, 6, seats="newest,pool,random")
+    for value in (1.0, 0.0, 0.5):
+        made.count(made.seats(9, 1, 10)[0], [value, 0.5, 0.2])
+    kept = json.loads(json.dumps(made.state()))
+    again = opponents(seats="newest,pool,random")
+    again.load(kept, {2, 4, 6})
+    assert again.state() == made.state()
+    assert again.metrics() == made.metrics() and again.standings() == made.standings()
+    assert again.seats(9, 1, 10) == (made.seats(9, 1, 10)[0], False)
+    again.load(kept, {4})
+    assert again.versions == [4], "the models of the others are gone"
+    again.load({}, ())
+    assert again.state() == opponents(seats="newest,pool,random").state()
+
+
+# --- leases ---
+
+
+def started(tier: str = "local", **changes: Any) -> DrivenCore:
+    """Two workers of three duels; the learning policy sits opposite the pool or itself."""
+    play = {"seats": "newest,pool", "save_steps": 1, "play_against_latest_model_ratio": 0.0}
+    driven = DrivenCore(small_config(self_play=play, **changes), DUEL, tier=tier)
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready()
+    return driven
+
+
+def test_a_lease_says_who_learns_and_only_that_is_sent_and_trained_on() -> None:
+    driven = started(schedule="sync")
+    lease = driven.leases(10)[0]
+    assert sorted(seat.learns for seat in lease.seats) == [False, True]
+    for connection_id in (10, 11):
+        driven.play(connection_id)
+    assert len(driven.trains[0].rows) == 6, "a row for each game, not for each slot"
+    driven.publish()
+    following = driven.leases(10)[-1]
+    block = next(message for message in driven.workers[10].play() if isinstance(message, Block))
+    slots = np.frombuffer(block.slot_id.data, np.int32)
+    agents = {agent for agent, seat in enumerate(following.seats) if seat.learns}
+    assert {int(slot) % 2 for slot in slots} == agents
+
+
+def test_C1_the_rows_of_a_frozen_seat_are_refused() -> None:
+    driven = started()
+    worker = driven.workers[10]
+    lease = worker.leases[0]
+    block = next(message for message in worker.play() if isinstance(message, Block))
+    learning = next(agent for agent, seat in enumerate(lease.seats) if seat.learns)
+    slots = np.frombuffer(block.slot_id.data, np.int32) + (1 if learning == 0 else -1)
+    forged = block.model_copy(
+        update={"slot_id": block.slot_id.model_copy(update={"data": slots.astype(np.int32).tobytes()})}
+    )
+    assert driven.core.offer_block(10, forged, 0.0).reason == "duplicate"
+    assert driven.block(10, block).accepted
+
+
+def test_opponents_are_sent_before_the_lease_that_names_them_and_again_on_a_new_socket() -> None:
+    driven = started(schedule="sync")
+    for _ in range(3):
+        for connection_id in (10, 11):
+            driven.play(connection_id)
+        driven.publish()
+    # FakeWorker refuses to play with a policy that it was never sent.
+    past = [sent for sent in driven.wanted(SendPolicy) if sent.is_opponent]
+    assert past and all(sent.policy_version < 3 for sent in past)
+    worker = driven.close(10)
+    before = len(driven.log)
+    driven.rejoin(20, worker)
+    again = [
+        effect for effect in driven.log[before:] if isinstance(effect, SendPolicy) and effect.is_opponent
+    ]
+    assert {sent.connection_id for sent in again} == {20}
+    driven.play(20)
+
+
+def test_the_pool_is_announced_when_it_changes() -> None:
+    driven = started(schedule="sync")
+    for _ in range(2):
+        for connection_id in (10, 11):
+            driven.play(connection_id)
+        driven.publish()
+    assert [effect.versions for effect in driven.wanted(PoolChanged)] == [(0,), (0, 1), (0, 1, 2)]
+
+
+def test_C10_a_guest_plays_the_newest_against_itself() -> None:
+    driven = started(tier="invited")
+    for lease in driven.leases(10):
+        assert all(seat.learns for seat in lease.seats)
+
+
+def test_without_opponents_nothing_changes() -> None:
+    driven = DrivenCore(small_config(self_play={"seats": "newest,newest"}), DUEL)
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready()
+    assert all(seat.learns for seat in driven.leases(10)[0].seats)
+    assert driven.wanted(PoolChanged) == []
+
+
+# --- settings ---
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"self_play": {"seats": "pool,random"}}, "name it for one seat at least"),
+        ({"self_play": {"seats": "newest,bestest"}}, "self_play.seats.1"),
+        (
+            {"self_play": {"seats": "newest,pool"}, "collection": {"seats": "a,b"}},
+            "leave collection.seats empty",
+        ),
+        ({"self_play": {"seats": "newest,pool"}, "collection": {"inference": "server"}}, "in the workers"),
+        ({"self_play": {"window": 0}}, "self_play.window"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        RunSettings.from_mapping(given)
+    assert says in str(refused.value)
+
+
+def test_seats_must_fit_the_game() -> None:
+    driven = DrivenCore(small_config(self_play={"seats": "newest,pool,pool"}), DUEL)
+    with pytest.raises((ConfigurationError, ProtocolError), match="3 players for the 2 seats"):
+        driven.host()

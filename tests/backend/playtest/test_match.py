@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from attract.playtest.match import Match, lineups
+
+
+def test_each_of_two_sits_on_every_seat_once() -> None:
+    assert list(lineups(2, 2)) == [(0, 1), (1, 0)]
+    assert list(lineups(2, 3)) == [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    assert len(list(lineups(4, 2))) == 6 * 2
+
+
+def test_wins_draws_and_losses_are_seen_from_both_sides_and_by_seat() -> None:
+    match = Match(["a", "b"], 2)
+    match.count((0, 1), [2.0, 1.0])
+    match.count((0, 1), [1.0, 1.0])
+    match.count((1, 0), [3.0, 1.0])
+    match.count((1, 0), [0.0, 1.0])
+    one, other = match.report("Duel-v1").pairs
+    assert (one.player, one.opponent, one.wins, one.draws, one.losses) == ("a", "b", 2, 1, 1)
+    assert (other.player, other.wins, other.draws, other.losses) == ("b", 1, 1, 2)
+    assert one.score.mean == 2.5 / 4
+    assert [seat.mean for seat in match.report("Duel-v1").seats] == [2.5 / 4, 1.5 / 4]
+    # Wilson, n = 4, p = 0.625, z = 1.96: (p + z^2 / 8 -+ z sqrt(p (1 - p) / 4 + z^2 / 64)) / (1 + z^2 / 4)
+    assert one.score.low == pytest.approx(0.2194, abs=1e-3)
+    assert one.score.high == pytest.approx(0.9081, abs=1e-3)
+
+
+def test_several_seats_of_one_player_are_a_team() -> None:
+    match = Match(["a", "b"], 3)
+    match.count((0, 1, 1), [2.0, 0.0, 3.0])
+    assert match.report("Three-v1").pairs[0].wins == 1, "2 beats the mean of 0 and 3"
+    assert [seat.mean for seat in match.report("Three-v1").seats] == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_known_strengths_are_recovered(seed: int) -> None:
+    """The chance of either follows from the difference by the logistic function that the ratings assume."""
+    draws = np.random.default_rng(seed)
+    strengths = [15.0, 20.0, 25.0, 30.0, 35.0]
+    match = Match([f"p{number}" for number in range(5)], 2)
+    for lineup in lineups(5, 2):
+        for _ in range(100):
+            spread = np.sqrt(2) * 25 / 6
+            match.count(lineup, [strengths[player] + spread * draws.gumbel() for player in lineup])
+    report = match.report("Known-v1")
+    assert [player.player for player in report.players] == ["p4", "p3", "p2", "p1", "p0"]
+    middle = np.mean([player.rating for player in report.players])
+    for player, strength in zip(report.players, sorted(strengths, reverse=True), strict=True):
+        assert player.rating - middle == pytest.approx(strength - 25, abs=2 * player.rating_std)

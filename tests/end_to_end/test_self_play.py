@@ -1,0 +1,158 @@
+"""A policy against past versions of itself, in headless browsers: the same again, resumed, and in a match."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attract_command import AttractCommand, Outcome, run_attract
+from node_driver import REPOSITORY
+
+GAME = str(REPOSITORY / "benchmarks/suite/duel.ts")
+FLAGS = (
+    "--workers", "2", "--instances", "8", "--seed", "3", "--no-check", "--json",
+    "--seats", "newest,pool", "--self-play.save-steps", "2000", "--self-play.swap-steps", "3000",
+    "--self-play.window", "4",
+)  # fmt: skip
+
+
+def train(runs_dir: Path, run_id: str, *arguments: str) -> Outcome:
+    return run_attract("train", GAME, "--run-id", run_id, *FLAGS, *arguments, runs_dir=runs_dir)
+
+
+def checkpoint(run: Path, version: int) -> dict[str, Any]:
+    return json.loads((run / "checkpoints" / str(version) / "checkpoint.json").read_text())
+
+
+def hashes(run: Path) -> dict[int, str]:
+    folders = (run / "checkpoints").iterdir()
+    return {int(folder.name): checkpoint(run, int(folder.name))["weights_sha256"] for folder in folders}
+
+
+@pytest.fixture(scope="module")
+def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def trained(runs_dir: Path) -> Outcome:
+    outcome = train(runs_dir, "one", "--collection.schedule", "sync", "--total-steps", "12000")
+    assert outcome.code == 0, outcome.stderr
+    return outcome
+
+
+def test_C8_the_same_seed_meets_the_same_opponents(trained: Outcome, runs_dir: Path) -> None:
+    again = train(runs_dir, "again", "--collection.schedule", "sync", "--total-steps", "12000")
+    assert again.code == 0, again.stderr
+    newest = trained.json["updates"]
+    states = [checkpoint(runs_dir / run, newest)["curriculum"]["opponents"] for run in ("one", "again")]
+    assert states[0] == states[1] and len(states[0]["pool"]) == 4
+    assert hashes(runs_dir / "one") == hashes(runs_dir / "again")
+
+
+def test_D2_a_killed_run_goes_on_with_its_pool(runs_dir: Path) -> None:
+    trainer = AttractCommand("train", GAME, "--run-id", "killed", *FLAGS, runs_dir=runs_dir)
+    deadline = time.monotonic() + 60
+    while len(list((runs_dir / "killed" / "opponents").glob("*"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    outcome = trainer.kill()
+    assert time.monotonic() < deadline, outcome
+    run = runs_dir / "killed"
+    newest = max(hashes(run))
+    kept = checkpoint(run, newest)
+    steps = kept["counters"]["agent_steps"]
+    resumed = train(runs_dir, "killed", "--resume", "--total-steps", str(steps + 2500))
+    assert resumed.code == 0, resumed.stderr
+    after = checkpoint(run, newest + 1)["curriculum"]["opponents"]
+    before = {
+        version: (rating, scores) for version, rating, scores in kept["curriculum"]["opponents"]["pool"]
+    }
+    held = {version: (rating, scores) for version, rating, scores in after["pool"]}
+    assert set(before) & set(held), "the pool is not begun anew"
+    assert set(held) - set(before) <= {newest}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copyfile(GAME, folder / "duel.ts")
+    (folder / "greedy.ts").write_text(
+        "export function act([own, , , y]: Float32Array): number {\n"
+        "  return Math.abs(y - own) < 4 ? 1 : y < own ? 0 : 2;\n}\n"
+    )
+    (folder / "endless.ts").write_text("export function act() { for (;;); }\n")
+    return folder
+
+
+def test_a_script_plays_in_a_run_which_keeps_it_and_in_a_match(
+    trained: Outcome, project: Path, runs_dir: Path
+) -> None:
+    words = (
+        "train", "duel.ts", "--run-id", "scripted", "--seats", "newest,script:greedy.ts", "--no-check",
+        "--json", "--workers", "1",
+    )  # fmt: skip
+    outcome = run_attract(*words, "--total-steps", "4000", runs_dir=runs_dir, folder=project)
+    assert outcome.code == 0, outcome.stderr
+    state = checkpoint(runs_dir / "scripted", outcome.json["updates"])["curriculum"]["opponents"]
+    assert [player for player, *_ in state["others"]] == ["script:greedy.ts"]
+    # Resumed without the file: the run has its own copy.
+    (project / "greedy.ts").rename(project / "moved.ts")
+    again = run_attract(
+        "train", "--resume", "--run-id", "scripted", "--json", "--total-steps", "6000",
+        runs_dir=runs_dir, folder=project,
+    )  # fmt: skip
+    (project / "moved.ts").rename(project / "greedy.ts")
+    assert again.code == 0, again.stderr
+    match = run_attract(
+        "match", "one:first", "script:greedy.ts", "--episodes", "40", "--json",
+        runs_dir=runs_dir, folder=project,
+    )  # fmt: skip
+    assert match.code == 0, match.stderr
+    assert match.json["players"][0]["player"] == "script:greedy.ts", "it beats who never learned"
+
+
+# Twice the watchdog's limit. `make test` has its report in web/worker/host.
+@pytest.mark.long
+def test_a_script_that_never_returns_is_named_and_ends_the_run(project: Path, runs_dir: Path) -> None:
+    words = ("train", "duel.ts", "--seats", "newest,script:endless.ts", "--no-check", "--workers", "1")
+    outcome = run_attract(*words, "--exit", "--total-steps", "4000", runs_dir=runs_dir, folder=project)
+    assert outcome.code != 0
+    assert "act() of script:endless.ts does not return" in " ".join(outcome.stdout.split())
+
+
+@pytest.mark.parametrize("file", ["nothere.ts", "../greedy.ts", "/etc/hosts.js"])
+def test_a_script_outside_of_the_project_is_refused(file: str, project: Path, runs_dir: Path) -> None:
+    words = ("train", "duel.ts", "--seats", f"newest,script:{file}", "--no-check")
+    outcome = run_attract(*words, "--total-steps", "4000", runs_dir=runs_dir, folder=project)
+    assert outcome.code == 2 and f"there is no player {file!r}" in outcome.stderr
+
+
+def test_players_of_runs_meet_in_a_match(trained: Outcome, runs_dir: Path) -> None:
+    outcome = run_attract(
+        "match", "one", "one:first", "random", "--episodes", "20", "--json", runs_dir=runs_dir
+    )
+    assert outcome.code == 0, outcome.stderr
+    found = outcome.json
+    assert (found["game"], found["episodes"]) == ("Duel-v1", 20)
+    assert sorted(player["player"] for player in found["players"]) == ["one", "one:first", "random"]
+    assert len(found["pairs"]) == 6
+    assert all(pair["wins"] + pair["draws"] + pair["losses"] == 20 for pair in found["pairs"])
+
+
+@pytest.mark.parametrize(
+    ("players", "says"),
+    [
+        (("one",), "two players or more"),
+        (("one", "one"), "each named once"),
+        (("random", "randm"), "no run randm"),
+        (("one:99", "random"), "version 99 is not there"),
+    ],
+)
+def test_a_match_that_cannot_be_is_refused(
+    players: tuple[str, ...], says: str, trained: Outcome, runs_dir: Path
+) -> None:
+    outcome = run_attract("match", *players, "--episodes", "2", runs_dir=runs_dir)
+    assert outcome.code == 2 and says in outcome.stderr, outcome.stderr

@@ -1,0 +1,145 @@
+/** A player that is a module of the game's author: `act(observation, mask, random)`. */
+
+import type { Action, ObservationView } from "attract/contract";
+import { createSequentialRandom, type GameRandom, STREAM } from "attract/random";
+import { type ActionSpace, boxSize } from "attract/spaces";
+import type { ObservationBatch } from "../game/observation-batch.ts";
+import { recordedActions } from "../stage/hand-actions.ts";
+import type { ModelPolicy } from "./policy.ts";
+
+/**
+ * What the module exports.
+ *
+ * @param observation what the agent sees, as its game returns it; it holds until the function returns.
+ * @param mask 1 for each action that is allowed; null: the game has no masks.
+ * @param random draws that belong to this step, so that the episode can be played again.
+ * @returns an action as the game's `update` takes it.
+ */
+export type Act = (observation: ObservationView, mask: Uint8Array | null, random: GameRandom) => Action;
+
+const ACTIVE = Uint8Array.of(1);
+
+/** Owned by one rollout worker. Nothing of it is trained on, so it has no probabilities and no values. */
+export class ScriptPolicy implements ModelPolicy {
+  readonly policyVersion = 0;
+  readonly isRandom = false;
+  readonly stateSize = 0;
+  readonly outputs: readonly Float32Array[] = [];
+  readonly values: Float32Array;
+  readonly states: Float32Array;
+  readonly #act: Act;
+  readonly #space: ActionSpace;
+  readonly #turn: () => void;
+  readonly #random = createSequentialRandom(STREAM.action);
+  readonly #done = Promise.resolve();
+
+  /**
+   * @param policyId `script:` and the file. @param sizes slots, and numbers of their recurrent states, which it leaves at 0.
+   * @param turn called before each `act`.
+   */
+  constructor(
+    readonly policyId: string,
+    act: Act,
+    space: ActionSpace,
+    sizes: { rows: number; stateSize: number },
+    turn: () => void,
+  ) {
+    this.#turn = turn;
+    this.#act = act;
+    this.#space = space;
+    this.values = new Float32Array(sizes.rows);
+    this.states = new Float32Array(sizes.rows * sizes.stateSize);
+  }
+
+  run(): Promise<void> {
+    return this.#done;
+  }
+
+  /**
+   * The action of slot `slot` of `batch`, as actions travel.
+   *
+   * @param uniform of the slot's own stream at this step. @throws Error naming the script, for what is no action, or what it threw.
+   */
+  decide(batch: ObservationBatch, slot: number, uniform: number): ArrayLike<number> {
+    const mask = batch.maskSize > 0 ? batch.maskViews[slot] : null;
+    this.#random.reset(uniform * 2 ** 24, 0, 0, 0);
+    let action: Action;
+    this.#turn();
+    try {
+      action = this.#act(batch.views[slot], mask, this.#random.random);
+    } catch (error) {
+      if (error instanceof Error) error.message = `${this.policyId}: ${error.message}`;
+      throw error;
+    }
+    const wrong = problemOf(this.#space, action, mask);
+    if (wrong !== null) throw new Error(`${this.policyId}: act returned ${shown(action)}; ${wrong}`);
+    return recordedActions(this.#space, 1, action, ACTIVE);
+  }
+
+  release(): Promise<void> {
+    return this.#done;
+  }
+}
+
+/** The player in a module's text. Raises Error, or whatever running it threw, naming the script. */
+export async function loadScript(policyId: string, text: string): Promise<Act> {
+  const code = new Blob([text, `\n//# sourceURL=${encodeURI(policyId)}\n`], { type: "text/javascript" });
+  const address = URL.createObjectURL(code);
+  try {
+    const { act, default: fallback } = await import(/* @vite-ignore */ address);
+    const found = act ?? fallback;
+    if (typeof found !== "function") {
+      throw new Error("it exports no function `act(observation, mask, random)`, which returns an action");
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof Error) error.message = `${policyId}: ${error.message}`;
+    throw error;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/** What would be right; null: it is. */
+function problemOf(space: ActionSpace, action: unknown, mask: Uint8Array | null): string | null {
+  if (space.kind === "discrete") {
+    if (!isWhole(action, space.n)) return `a number from 0 to ${space.n - 1} is an action`;
+    return mask !== null && mask[action] !== 1 ? "its mask does not allow it" : null;
+  }
+  const sizes = space.kind === "multi_discrete" ? space.nvec : null;
+  const count = sizes?.length ?? (space.kind === "multi_binary" ? space.n : null);
+  const values = typeof action === "number" ? [action] : listOf(action);
+  if (values === null) return "an array of numbers is an action";
+  if (space.kind === "box") {
+    const isRight = values.length > 0 && values.every(Number.isFinite);
+    const size = boxSize(space);
+    return isRight && values.length === size ? null : `${size} numbers are an action`;
+  }
+  if (values.length !== count) return `${count} numbers are an action`;
+  let offset = 0;
+  for (const [c, value] of values.entries()) {
+    const n = sizes?.[c] ?? 2;
+    if (!isWhole(value, n)) return `number ${c} must be 0 to ${n - 1}`;
+    if (sizes !== null && mask !== null && mask[offset + value] !== 1)
+      return `the mask does not allow number ${c}`;
+    offset += n;
+  }
+  return null;
+}
+
+function isWhole(value: unknown, n: number): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value < n;
+}
+
+function listOf(action: unknown): number[] | null {
+  if (!Array.isArray(action) && !ArrayBuffer.isView(action)) return null;
+  return Array.from(action as ArrayLike<number>);
+}
+
+function shown(action: unknown): string {
+  try {
+    return String(action).slice(0, 80);
+  } catch {
+    return typeof action;
+  }
+}
