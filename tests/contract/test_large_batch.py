@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from attract.collection import inputs
 from attract.collection.effects import Verdict
 from attract.experience.batch import load_batch
 from attract.experience.store import SegmentStore
@@ -35,7 +34,7 @@ class StoredCore(DrivenCore):
         if verdict.rows is not None:
             arrays["worker_id"] = np.full(len(verdict.rows), verdict.worker_id)
             self.store.write_block(verdict.rows, arrays)
-        self.give(inputs.BlockDecided(connection_id, block, verdict))
+        self.do(self.core.decide_block(connection_id, block, verdict, self.now))
         return verdict
 
 

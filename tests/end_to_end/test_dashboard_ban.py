@@ -6,8 +6,8 @@ from typing import Any
 
 from playwright.async_api import Browser, expect
 
-from attract.collection.inputs import FrameUnreadable
 from attract.collection.trust.verdict import UNREADABLE_MESSAGES
+from attract.collection.trust_handlers import frame_unreadable
 from attract.games.project import PACKAGE_DIR
 from dashboard_page import open_page
 from gateway_world import SMALL, gateway
@@ -28,10 +28,10 @@ async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path, 
             run_id = (await world.start(collection=ONE_WORKER)).run_id
             await until(lambda: guest.leases, WAIT_SECONDS)
             run: Any = world.service.active
-            workers = run.runner.collection._state.fleet.workers.values()
+            workers = run.runner.collection.fleet.workers.values()
             (worker,) = [worker for worker in workers if worker.tier == "invited"]
             for _ in range(UNREADABLE_MESSAGES):
-                run.runner.collect(FrameUnreadable(worker.connection_id, "no map at byte 0"))
+                run.runner.collect(frame_unreadable, worker.connection_id, "no map at byte 0")
             url = f"http://127.0.0.1:{world.port}/#token={world.guard.admin_token}"
             async with open_page(browser, url) as (page, _):
                 await expect(page.locator("h1")).to_be_visible()

@@ -72,7 +72,7 @@ class Visit:
     @property
     def standing(self) -> Any:
         """What came of its segments that were played again; None before the first."""
-        standings = self._collection._state.described.audit.standings
+        standings = self._collection.described.audit.standings
         return next((standings[host.identity] for host in self.hosts if host.identity in standings), None)
 
     @property

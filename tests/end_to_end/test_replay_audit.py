@@ -70,9 +70,9 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
                 await host.stop()
             await proxy.cut()
         ended = gateway.service.view(view.run_id)
-        audit = run.runner.collection._state.described.audit
+        audit = run.runner.collection.described.audit
         first_versions = run.runner.collection.first_versions
-        workers = run.runner.collection._state.fleet.workers.values()
+        workers = run.runner.collection.fleet.workers.values()
         by_token = {worker.identity: worker for worker in workers if worker.tier == "invited"}
     print(audit.standings, audit.num_replayed, ended.reports)
     caught = [identity for identity, standing in audit.standings.items() if standing.caught is not None]
@@ -80,7 +80,7 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     assert audit.off is None
     assert len(caught) == 1, audit.standings
     assert "reward of agent 0" in audit.standings[caught[0]].caught
-    assert "C10" in (run.runner.collection._state.conduct.reason(caught[0]) or "")
+    assert "C10" in (run.runner.collection.conduct.reason(caught[0]) or "")
     (other,) = set(by_token) - set(caught)
     assert audit.standings[other].valid >= 10
     assert first_versions[other] >= 1

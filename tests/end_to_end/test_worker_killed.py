@@ -15,7 +15,6 @@ import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.collection.inputs import BlockDecided
 from attract.schema.learner import Train
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
@@ -99,16 +98,16 @@ class Keys:
         self.passed_over: Counter[Key] = Counter()
         """Batches that were trained while this segment waited."""
         self._run = run
-        self._handle = run.runner.collection.handle
+        self._decide = run.runner.collection.decide_block
         self._send = run._learner.send
-        run.runner.collection.handle = self._note
+        run.runner.collection.decide_block = self._note
         run._learner.send = self._heed
 
-    def _note(self, event: Any, now: float) -> Any:
-        if isinstance(event, BlockDecided) and event.verdict.accepted and event.verdict.rows is not None:
-            self.accepted.update(self._keys(event.verdict.rows))
-            self.accepted_of.update(self._run.browsers.store["worker_id"][event.verdict.rows].tolist())
-        return self._handle(event, now)
+    def _note(self, connection_id: int, block: Any, verdict: Any, now: float) -> Any:
+        if verdict.accepted and verdict.rows is not None:
+            self.accepted.update(self._keys(verdict.rows))
+            self.accepted_of.update(self._run.browsers.store["worker_id"][verdict.rows].tolist())
+        return self._decide(connection_id, block, verdict, now)
 
     def _heed(self, message: Any) -> None:
         if isinstance(message, Train):
@@ -185,7 +184,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
 def _held_by_nobody(gateway: Gateway) -> list[int]:
     """Open leases of workers that are not there (rule C3)."""
     run: Any = gateway.service.active
-    state = run.runner.collection._state
+    state = run.runner.collection
     return [lease.lease_id for lease in state.book if not state.fleet.by_id(lease.worker_id).is_connected]
 
 

@@ -3,12 +3,21 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from attract.collection import effects, inputs
+from attract.collection import effects, inputs, learner_handlers, message_handlers
 from attract.collection.config import CollectionConfig
-from attract.collection.core import CollectionCore
+from attract.collection.core import CollectionCore, Input, P
 from attract.collection.message_handlers import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
+from attract.schema.learner import (
+    Counters,
+    Dropped,
+    Published,
+    Ready,
+    RejectedRow,
+    Train,
+    Trained,
+    Warmup,
+)
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
 from attract.settings.collection import CollectionSettings
 from attract.settings.run import PolicySettings, RunSettings
@@ -121,11 +130,11 @@ class DrivenCore:
     def host(self, connection_id: int = HOST, host_id: str = "0" * 32, max_workers: int = 2) -> None:
         """A host connects and, when asked, describes the game."""
         hello = host_hello(host_id, max_workers=max_workers)
-        self.give(inputs.Connected(connection_id, hello, self.tier))
+        self.give(message_handlers.connected, connection_id, hello, self.tier)
         if self.tier != "local":
             self.wait(STAND_IN_SECONDS)
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=self.description)
-        self.give(inputs.MessageReceived(connection_id, described))
+        self.give(message_handlers.message_received, connection_id, described)
 
     def join(
         self, connection_id: int, index: int = 0, *, key: str | None = None, host_id: str = "0" * 32
@@ -139,13 +148,13 @@ class DrivenCore:
             slots_per_block=self.slots_per_block,
         )
         self.workers[connection_id] = worker
-        self.give(inputs.Connected(connection_id, worker.hello(), self.tier))
+        self.give(message_handlers.connected, connection_id, worker.hello(), self.tier)
         return worker
 
     def rejoin(self, connection_id: int, worker: FakeWorker) -> None:
         """A worker that was here opens a new socket."""
         self.workers[connection_id] = worker
-        self.give(inputs.Connected(connection_id, worker.hello(), self.tier))
+        self.give(message_handlers.connected, connection_id, worker.hello(), self.tier)
 
     def ready(
         self, version: int = 0, *, needs_warmup: bool = False, counters: Counters | None = None
@@ -153,7 +162,8 @@ class DrivenCore:
         """A learner comes up."""
         self.version = version
         ready = ready_learner(version, needs_warmup=needs_warmup)
-        self.give(ready if counters is None else ready.model_copy(update={"counters": counters}))
+        ready = ready if counters is None else ready.model_copy(update={"counters": counters})
+        self.give(learner_handlers.ready, ready)
 
     @classmethod
     def started(cls, **changes: Any) -> "DrivenCore":
@@ -178,17 +188,17 @@ class DrivenCore:
         if isinstance(message, Block):
             self.block(connection_id, message)
         else:
-            self.give(inputs.MessageReceived(connection_id, message))
+            self.give(message_handlers.message_received, connection_id, message)
 
     def block(self, connection_id: int, block: Block) -> effects.Verdict:
         """A block arrives: offered and committed at once."""
         verdict = self.core.offer_block(connection_id, block, self.now)
-        self.give(inputs.BlockDecided(connection_id, block, verdict))
+        self.do(self.core.decide_block(connection_id, block, verdict, self.now))
         return verdict
 
     def close(self, connection_id: int) -> FakeWorker:
         """A worker's socket closes."""
-        self.give(inputs.Disconnected(connection_id))
+        self.give(message_handlers.disconnected, connection_id)
         return self.workers.pop(connection_id)
 
     def wait(self, seconds: float) -> None:
@@ -196,35 +206,36 @@ class DrivenCore:
         end = self.now + seconds
         while (deadline := self.core.next_deadline()) is not None and deadline <= end:
             self.now = max(self.now, deadline)
-            self.give(inputs.Tick())
+            self.give(inputs.tick)
         self.now = end
-        self.give(inputs.Tick())
+        self.give(inputs.tick)
 
     def train(self) -> None:
         """The learner finishes the update it has; `publish_trained` then says that its version is durable."""
         self.version += 1
         trained = Trained(batch_id=self.trains[-1].batch_id, policy_version=self.version, metrics={})
-        self.give(trained)
+        self.give(learner_handlers.end_update, trained)
 
     def publish_trained(self, batch_id: int) -> None:
         """The version that batch gave, the newest, is durable."""
-        self.give(published(self.version, batch_id))
+        self.give(learner_handlers.published, published(self.version, batch_id))
 
     def publish(self, rejected: list[RejectedRow] | None = None, valid_steps: int = 0) -> None:
         """The learner finishes the update it was given last, or the warm-up."""
         trains = self.trains
-        batch_id = trains[-1].batch_id if trains and self.core.updating else None
+        batch_id = trains[-1].batch_id if trains and self.updating else None
         self.version = self.version + 1 if batch_id is not None else 0
-        self.give(published(self.version, batch_id, rejected=rejected or [], valid_steps=valid_steps))
+        said = published(self.version, batch_id, rejected=rejected or [], valid_steps=valid_steps)
+        self.give(learner_handlers.published, said)
 
     def drop(self, consecutive: int = 1) -> None:
         """The learner undoes the update it was given last."""
         dropped = Dropped(batch_id=self.trains[-1].batch_id, reason="loss", consecutive=consecutive)
-        self.give(dropped)
+        self.give(learner_handlers.dropped, dropped)
 
-    def give(self, event: inputs.Input) -> None:
+    def give(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """The core gets an input, and its effects are carried out."""
-        self.do(self.core.handle(event, self.now))
+        self.do(self.core.handle(handler, self.now, *args, **kwargs))
 
     def do(self, wanted: list[effects.Effect]) -> None:
         """Carry out effects: messages reach workers at once, and so do their answers."""
@@ -245,6 +256,16 @@ class DrivenCore:
 
     # --- looking ---
 
+    @property
+    def updating(self) -> bool:
+        """Whether the learner has a batch whose outcome is not known."""
+        return self.core.learner.batch is not None
+
+    @property
+    def known_game(self) -> GameDescription | None:
+        """The game's description, once a host loaded it."""
+        return None if self.core.described is None else self.core.described.description
+
     def wanted(self, kind: type[Kind]) -> list[Kind]:
         """All effects of a kind so far."""
         return [effect for effect in self.log if isinstance(effect, kind)]
@@ -264,4 +285,11 @@ class DrivenCore:
     @property
     def trains(self) -> list[Train]:
         """All updates begun so far."""
-        return [update.train for update in self.wanted(effects.StartUpdate)]
+        orders = [order.message for order in self.wanted(effects.SendToLearner)]
+        return [message for message in orders if isinstance(message, Train)]
+
+    @property
+    def warmups(self) -> list[Warmup]:
+        """All that the learner was given to set its statistics from."""
+        orders = [order.message for order in self.wanted(effects.SendToLearner)]
+        return [message for message in orders if isinstance(message, Warmup)]

@@ -5,13 +5,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from attract.collection import effects, inputs
+from attract.collection import effects, inputs, learner_handlers, message_handlers, trust_handlers
 from attract.collection.config import CollectionConfig
-from attract.collection.core import CollectionCore
+from attract.collection.core import CollectionCore, Input, P
 from attract.errors import ProtocolError
 from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.learner import Train, Trained
+from attract.schema.learner import Train, Trained, Warmup
 from attract.schema.messages import (
     Assignment,
     Block,
@@ -90,7 +90,9 @@ class Simulation:
         """Connect a host and its workers; the host describes the game; the learner comes up."""
         count = self.config.num_workers if num_workers is None else num_workers
         self.host_connection = self._new_connection()
-        self.give(inputs.Connected(self.host_connection, host_hello(max_workers=count), self._tier()))
+        self.give(
+            message_handlers.connected, self.host_connection, host_hello(max_workers=count), self._tier()
+        )
         for index in range(count):
             self.add_worker(index)
         self.after(0.05, self.learner_up)
@@ -120,7 +122,7 @@ class Simulation:
         peer.connection_id = self._new_connection()
         tier = "invited" if peer.is_guest else self._tier()
         hello = peer.worker.hello()
-        self.give(inputs.Connected(peer.connection_id, hello, tier, peer.identity))
+        self.give(message_handlers.connected, peer.connection_id, hello, tier, peer.identity)
 
     def left_out(self) -> set[str]:
         """Identities that the fleet's table says get no leases, because of what they said."""
@@ -131,7 +133,7 @@ class Simulation:
         """Its socket breaks: what is under way on it is lost."""
         if peer.connection_id is not None:
             connection_id, peer.connection_id = peer.connection_id, None
-            self.give(inputs.Disconnected(connection_id))
+            self.give(message_handlers.disconnected, connection_id)
 
     def learner_up(self) -> None:
         """A learner process is ready: at version 0, or without one yet."""
@@ -139,7 +141,8 @@ class Simulation:
         self.version = self.durable
         fresh = self.version < 0
         ready = ready_learner(max(0, self.durable), needs_warmup=fresh)
-        self.give(ready if fresh else ready.model_copy(update={"counters": self.core.counters}))
+        ready = ready if fresh else ready.model_copy(update={"counters": self.core.counters})
+        self.give(learner_handlers.ready, ready)
 
     def learner_down(self) -> None:
         """The learner dies, and comes back a little later."""
@@ -152,7 +155,7 @@ class Simulation:
                 for row in self.in_flight.rows:
                     del self.row_key[row]
             self.in_flight = None
-            self.give(inputs.LearnerLost())
+            self.give(learner_handlers.lost)
             self.after(0.5, self.learner_up)
 
     def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
@@ -163,7 +166,7 @@ class Simulation:
             head = self._queue[0][0] if self._queue else None
             if deadline is not None and deadline <= end and (head is None or deadline < head):
                 self.now = max(self.now, deadline)
-                self.give(inputs.Tick())
+                self.give(inputs.tick)
                 assert self.core.next_deadline() is None or self.core.next_deadline() > self.now - 1e-9
                 if self.core.next_deadline() == deadline:
                     raise AssertionError(f"tick at {deadline} left its own deadline")
@@ -181,9 +184,9 @@ class Simulation:
 
     # --- carrying out effects ---
 
-    def give(self, event: inputs.Input) -> None:
+    def give(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """The core gets an input, and its effects are carried out."""
-        self.do(self.core.handle(event, self.now))
+        self.do(self.core.handle(handler, self.now, *args, **kwargs))
 
     def do(self, wanted: list[effects.Effect]) -> None:
         """Carry out effects in order."""
@@ -200,20 +203,20 @@ class Simulation:
                         onnx=b"",
                     )
                     self._to_browser(effect.connection_id, policy)
-                case effects.StartWarmup():
-                    self.warmups.append(effect.rows)
+                case effects.SendToLearner(message=Warmup()):
+                    self.warmups.append(tuple(effect.message.rows))
                     self.after(0.05, self._version_zero)
-                case effects.StartUpdate():
-                    self._start_update(effect.train)
-                case effects.UpdateAwaited():
+                case effects.SendToLearner(message=Train()):
+                    self._start_update(effect.message)
+                case effects.SendToLearner():
                     train = self.in_flight
-                    assert train is not None and train.batch_id == effect.batch_id
+                    assert train is not None and train.batch_id == effect.message.batch_id
                     if self.ends_early:
                         self.after(0.003, lambda train=train: self._trained(train))
                 case effects.EpisodesCounted():
                     self.episodes += enumerate(effect.results, effect.first_index)
                 case effects.WakeAfter():
-                    self.after(effect.seconds, lambda: self.give(inputs.Tick()))
+                    self.after(effect.seconds, lambda: self.give(inputs.tick))
                 case effects.EvaluationDone():
                     self.evaluations.append(effect)
                 case effects.Note():
@@ -259,7 +262,7 @@ class Simulation:
         version, session = self.version, self.session
         self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, session))
         trained = Trained(batch_id=train.batch_id, policy_version=version, metrics={})
-        self.give(trained)
+        self.give(learner_handlers.end_update, trained)
 
     def _publish(self, train: Train, version: int, session: int) -> None:
         if session != self.session:
@@ -269,7 +272,7 @@ class Simulation:
             self.after(0.001, lambda: self._publish(train, version, session))
             return
         self.durable = version
-        self.give(published(version, train.batch_id))
+        self.give(learner_handlers.published, published(version, train.batch_id))
 
     def _version_zero(self) -> None:
         if self.version >= 0 or not self.learner_alive:
@@ -278,7 +281,7 @@ class Simulation:
         for rows in self.warmups:
             for row in rows:
                 self.row_key.pop(row, None)
-        self.give(published(0, None))
+        self.give(learner_handlers.published, published(0, None))
 
     def _to_browser(self, connection_id: int, message: ToBrowser) -> None:
         if connection_id == self.host_connection:
@@ -288,7 +291,7 @@ class Simulation:
                 )
                 self.after(
                     0.1,
-                    lambda: self.give(inputs.MessageReceived(connection_id, described)),
+                    lambda: self.give(message_handlers.message_received, connection_id, described),
                 )
             return
         peer = next((peer for peer in self.peers if peer.connection_id == connection_id), None)
@@ -407,7 +410,7 @@ class Simulation:
                 if isinstance(message, Block):
                     self._offer(peer, connection_id, message)
                 else:
-                    self.give(inputs.MessageReceived(connection_id, message))
+                    self.give(message_handlers.message_received, connection_id, message)
 
             self._in_order(connection_id, True, arrive)
 
@@ -417,7 +420,7 @@ class Simulation:
         except ProtocolError as error:
             # As the gateway does: it counts against the identity, and the socket is closed.
             assert peer.lie is not None, f"an honest worker was refused: {error}"
-            self.give(inputs.MessageWrong(connection_id, error.reason))
+            self.give(trust_handlers.message_wrong, connection_id, error.reason)
             self.disconnect(peer)
             self.after(0.5, lambda: self.connect(peer))
 
@@ -427,7 +430,7 @@ class Simulation:
         if peer is not None:
             peer.num_sent += block.slot_id.shape[0]
         verdict = self.core.offer_block(connection_id, block, self.now)
-        wanted = self.core.handle(inputs.BlockDecided(connection_id, block, verdict), self.now)
+        wanted = self.core.decide_block(connection_id, block, verdict, self.now)
         accepted = [
             effect.message.accepted  # type: ignore[union-attr]
             for effect in wanted

@@ -137,16 +137,14 @@ def run_state(
     """The state of a run that has just begun; `collection`: None: one without workers."""
     run_settings = RunSettings.from_mapping(settings)
     controller = CurriculumController(run_settings)
-    return CoreState(
+    state = CoreState(
         run_settings,
         collection or CollectionCore(small_config()),
         controller,
         RunProgress("run-1", "2026-01-01", run_settings, counting_game(), controller, 0.0),
-        dict(handlers),
-        num_cores=1,
-        starts_untrained=True,
-        trains=True,
     )
+    state.handlers = handlers
+    return state
 
 
 @contextmanager

@@ -11,10 +11,9 @@ from typing import Any
 from attract.collection import effects as collecting
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError
-from attract.run import effects, inputs
-from attract.run.core import RunCore
+from attract.run import effects, ending, inputs, versions
+from attract.run.core import Input, P, RunCore
 from attract.run.evaluation import EvaluationRequest
-from attract.run.inputs import Input
 from attract.run.life import PauseReason, Phase
 from attract.run.progress import RunProgress
 from attract.schema.learner import Dropped, Train, Trained, Warmup
@@ -80,10 +79,10 @@ class RunSimulation(Simulation):
 
     # --- what people and the disk do ---
 
-    def say(self, event: Input) -> None:
+    def say(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """An input of the run core, and what follows from it."""
         before, was_over = self.life.reasons, self.life.is_over
-        wanted = self.run_core.handle(event, self.now)
+        wanted = self.run_core.handle(handler, self.now, *args, **kwargs)
         assert not (was_over and wanted), f"after the end: {wanted}"
         if before and self.life.reasons:
             self._check_paused(wanted)
@@ -91,7 +90,7 @@ class RunSimulation(Simulation):
 
     def do(self, wanted: list[collecting.Effect]) -> None:
         """What the collection core emits goes through the run core."""
-        self.say(inputs.Collected(wanted))
+        self.say(inputs.collected, wanted)
 
     def fill_disk(self, seconds: float) -> None:
         """The disk takes nothing for so long; who writes notices it."""
@@ -104,7 +103,7 @@ class RunSimulation(Simulation):
         self.is_disk_full = False
         if self._is_refusal_reported:
             self._is_refusal_reported = False
-            self.say(inputs.DiskChanged(None))
+            self.say(inputs.disk_changed, None)
 
     def ask_for_evaluation(self, request_id: int) -> bool:
         """Request one; whether it was accepted."""
@@ -112,7 +111,7 @@ class RunSimulation(Simulation):
             return False
         request = EvaluationRequest("asked", 2, True, 7, request_id=request_id)
         try:
-            self.say(request)
+            self.say(inputs.evaluate, request)
         except AttractError:
             return False
         return True
@@ -129,7 +128,7 @@ class RunSimulation(Simulation):
             if isinstance(effect, collecting.Send) and isinstance(effect.message, Lease):
                 new = all(effect.message.lease_id != lease.lease_id for _, lease in self.leases)
                 assert not (new and effect.message.purpose == "train"), f"a lease, {self.life.reasons}"
-            if isinstance(effect, effects.SendToLearner) and isinstance(effect.message, Train):
+            if isinstance(effect, collecting.SendToLearner) and isinstance(effect.message, Train):
                 begun = [update.batch_id for update in self.updates]
                 assert effect.message.batch_id in begun, f"an update begins, {self.life.reasons}"
 
@@ -143,11 +142,13 @@ class RunSimulation(Simulation):
 
     def _apply_one(self, effect: effects.Effect) -> None:
         match effect:
-            case effects.SendToLearner(message=Train()):
+            case collecting.SendToLearner(message=Train()):
                 self._begin_update(effect.message)
-            case effects.SendToLearner(message=Warmup()):
+            case collecting.SendToLearner(message=Warmup()):
                 self.warmups.append(tuple(effect.message.rows))
                 self.after(0.05, self._version_zero)
+            case collecting.SendToLearner():
+                pass
             case effects.CommitRow():
                 assert self._writing is None, "two rows at once"
                 version = effect.row.policy_version
@@ -166,8 +167,6 @@ class RunSimulation(Simulation):
             case collecting.SendPolicy():
                 assert effect.policy_version in self.committed, "rule D1: its row is not written"
                 super().do([effect])
-            case effects.Fault():
-                raise effect.error
             case _:
                 super().do([effect])  # type: ignore[list-item]
 
@@ -184,19 +183,19 @@ class RunSimulation(Simulation):
         if batch is not None:
             assert batch not in self.announced and batch not in self.dropped, f"batch {batch} twice"
             self.announced.append(batch)
-        self.say(inputs.RowCommitted())
+        self.say(versions.row_committed)
         self._read_mail()
 
     def _refuse(self) -> None:
         if not self._is_refusal_reported:
             self._is_refusal_reported = True
-            self.say(inputs.DiskChanged("no room"))
+            self.say(inputs.disk_changed, "no room")
 
     # --- the learner ---
 
-    def _from_learner(self, event: Input) -> None:
+    def _from_learner(self, handler: Input[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """The learner says something; it is heard once the row before is written."""
-        self._mail.append(lambda: self.say(event))
+        self._mail.append(lambda: self.say(handler, *args, **kwargs))
         self._read_mail()
 
     def _read_mail(self) -> None:
@@ -226,7 +225,7 @@ class RunSimulation(Simulation):
 
         def came() -> None:
             newest = self.committed[-1] if self.committed else None
-            self.say(inputs.LearnerReady(ready, policy_version=newest))
+            self.say(versions.learner_ready, ready, policy_version=newest)
 
         self._mail.append(came)
         self._read_mail()
@@ -244,10 +243,10 @@ class RunSimulation(Simulation):
 
     def _lost(self) -> None:
         """All that it had said is heard: the supervisor starts another, or gives up."""
-        self.say(inputs.LearnerLost())
+        self.say(versions.learner_lost)
         if self._deaths >= MAX_DEATHS:
             self._learner_is_over = True
-            self.say(inputs.LearnerFailed("it died three times"))
+            self.say(versions.learner_failed, "it died three times")
         elif not self._learner_is_over:
             self.after(0.5, self.learner_up)
 
@@ -258,7 +257,7 @@ class RunSimulation(Simulation):
             # It is lost; the next learner may get it again.
             self.updates.append(train)
             self.update_keys.append([self.row_key[row][0][0] for row in train.rows])
-        self._open = train, self.core._state.learner.version
+        self._open = train, self.core.learner.version
 
     def _trained(self, train: Train) -> None:
         if self.in_flight is not train or not self.learner_alive:
@@ -270,7 +269,7 @@ class RunSimulation(Simulation):
             self._consecutive += 1
             self.dropped.append(train.batch_id)
             said = Dropped(batch_id=train.batch_id, reason="nan", consecutive=self._consecutive)
-            self._from_learner(said)
+            self._from_learner(versions.dropped, said)
             if said.consecutive >= 3 and self._writing is None and not self.life.is_ending:
                 assert PauseReason.DROPPED_UPDATES in self.life.reasons, "rule P8"
             return
@@ -279,7 +278,7 @@ class RunSimulation(Simulation):
         version, session = self.version, self.session
         self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, session))
         trained = Trained(batch_id=train.batch_id, policy_version=version, metrics={})
-        self._from_learner(trained)
+        self._from_learner(versions.trained, trained)
         if self.random.random() < self.faults.learner_dies_anytime:
             self.after(self.random.uniform(0.0, 0.1), self.learner_down)
 
@@ -294,7 +293,8 @@ class RunSimulation(Simulation):
         self.durable, self._deaths = version, 0
         if train is not None:
             self.published[train.batch_id] = version
-        self._from_learner(published(version, None if train is None else train.batch_id))
+        batch_id = None if train is None else train.batch_id
+        self._from_learner(versions.published, published(version, batch_id))
 
     def _version_zero(self) -> None:
         if self.version >= 0 or not self.learner_alive:
@@ -315,9 +315,9 @@ class RunSimulation(Simulation):
         def done() -> None:
             if session == self.session:
                 self.exported = version
-                self.say(inputs.ExportDone(effect.attempt, version, "export"))
+                self.say(ending.export_done, effect.attempt, version, "export")
             else:
-                self.say(inputs.ExportFailed(effect.attempt, "it died"))
+                self.say(ending.export_failed, effect.attempt, "it died")
 
         self.after(0.01, done)
 
@@ -325,7 +325,7 @@ class RunSimulation(Simulation):
         self.learner_alive = False
         self.session += 1
         self.in_flight = None
-        self.say(inputs.LearnerEnded())
+        self.say(ending.learner_ended)
 
     # --- checking ---
 
@@ -334,9 +334,9 @@ class RunSimulation(Simulation):
         assert self.life.phase is Phase.ENDED, f"it does not end: {self.life.phase}, {self.life.reasons}"
         assert self.life.shown in FINAL and self.num_released == 1
         core = self.run_core
-        late = [inputs.Pause(), inputs.Resume(), inputs.Stop(), inputs.Abort(), inputs.Tick()]
-        for event in (*late, inputs.LearnerEnded()):
-            assert core.handle(event, self.now) == [], "after the end"
+        late = [inputs.pause, inputs.resume, ending.stop, ending.abort, inputs.tick]
+        for handler in (*late, ending.learner_ended):
+            assert core.handle(handler, self.now) == [], "after the end"
         assert len(set(self.announced)) == len(self.announced)
         assert not set(self.announced) & set(self.dropped)
         if self.committed:
@@ -400,39 +400,39 @@ def eventful_run(seed: int) -> RunSimulation:
     def abort() -> None:
         if not simulation.life.is_over:
             aborted.append(True)
-            simulation.say(inputs.Abort())
+            simulation.say(ending.abort)
 
-    def command(event: Input) -> Callable[[], None]:
-        return lambda: simulation.say(event)
+    def command(handler: Input[[]]) -> Callable[[], None]:
+        return lambda: simulation.say(handler)
 
     happenings: list[Callable[[], None]] = [
-        command(inputs.Pause()),
-        command(inputs.Resume()),
+        command(inputs.pause),
+        command(inputs.resume),
         lambda: simulation.fill_disk(draw.uniform(0.1, 1.0)),
         simulation.learner_down,
         ask,
     ]
     # Every third run goes on: its game is known.
     known = simulation.description if seed % 3 == 0 else None
-    simulation.say(inputs.Begin(known, is_same_module=True))
+    simulation.say(inputs.begin, known, is_same_module=True)
     simulation.start()
     for _ in range(draw.randrange(6)):
         simulation.after(draw.uniform(0.0, 1.5), draw.choice(happenings))
-    ends = draw.choice([None, None, command(inputs.Stop()), abort])
+    ends = draw.choice([None, None, command(ending.stop), abort])
     if ends is not None:
         simulation.after(draw.uniform(0.0, 2.0), ends)
     simulation.run(2.0, until=lambda: simulation.life.is_over)
     # From here on nothing goes wrong any more.
     simulation.faults = RunFaults()
     simulation.free_disk()
-    command(inputs.Resume())()
+    command(inputs.resume)()
     # A goal has updates enough to be reached, and confirmed or not.
     enough = max(1, len(simulation.committed)) + 12 * has_goal * (seed % 2 == 0)
     simulation.run(60.0, until=lambda: simulation.life.is_ending or len(simulation.committed) > enough)
     assert simulation.life.is_ending or len(simulation.committed) > enough, (
         f"it does not go on: {simulation.life.phase}, {simulation.life.reasons}"
     )
-    command(inputs.Stop())()
+    command(ending.stop)()
     simulation.run(60.0, until=lambda: simulation.life.is_over)
     simulation.check_end(aborted=bool(aborted))
     return simulation

@@ -1,156 +1,100 @@
 """The collection core: takes inputs of sockets, learner and run, and returns effects; no I/O, no clock."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Concatenate, ParamSpec
 
-from attract.collection import inputs, learner_handlers, message_handlers, trust_handlers
+from attract.collection import trust_handlers
 from attract.collection.acceptance import num_valid
 from attract.collection.batches import counted
-from attract.collection.beginning import beginning_of
-from attract.collection.config import CollectionConfig
-from attract.collection.effects import CloseConnection, Effect, Verdict
-from attract.collection.evaluation import Evaluation
+from attract.collection.effects import Effect, Verdict
 from attract.collection.fleet import Host, Worker
-from attract.collection.inputs import BlockDecided, Input
-from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
-from attract.collection.message_handlers import (
-    check_run,
-    choose_describer,
-    describe_deadline,
-    learn_game,
-    silence,
-    stall,
-    touch_last_seen,
-)
+from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS
+from attract.collection.message_handlers import check_run, describe_deadline, touch_last_seen
 from attract.collection.opponents import Opponents
 from attract.collection.planning import plan, warmup_deadline
-from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
-from attract.schema import close_codes, messages
-from attract.schema.api import BeginningView, FleetView
+from attract.schema.api import FleetView
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
-from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Dropped, Published, Ready, Trained
+from attract.schema.learner import Counters
 from attract.schema.messages import Block, BlockAck, Observe
 
+P = ParamSpec("P")
+Input = Callable[Concatenate[CollectionState, float, P], None]
+"""Of the state, the time and what came: a function of `inputs`, `message_handlers`, `learner_handlers` or
+`trust_handlers`.
+"""
 
-class CollectionCore:
+
+class CollectionCore(CollectionState):
     """Decides who plays what, which segments count and when an update begins; one per run.
 
-    Owned by the gateway's run service and called from its event loop alone. `now` is monotonic seconds that
-    never go back. Blocks come in two steps: `offer_block`, then the input `BlockDecided` once their rows are
-    written or if refused, or `withdraw_block`.
+    Owned by the run core, on the gateway's event loop; its state is changed by this package alone. `now` is
+    monotonic seconds that never go back. Blocks come in two steps: `offer_block`, then `decide_block` once
+    their rows are written or if refused, or `withdraw_block`.
     """
-
-    def __init__(self, config: CollectionConfig) -> None:
-        self._state = CollectionState(config)
 
     # --- views ---
 
     @property
-    def config(self) -> CollectionConfig:
-        """What decides how the run collects; fitted to the game once that is known."""
-        return self._state.config
-
-    @property
-    def description(self) -> GameDescription | None:
-        """The game's description, once a host loaded it."""
-        return None if self._state.described is None else self._state.described.description
-
-    @property
     def counters(self) -> Counters:
         """Rule T4's counters now."""
-        return self._state.learner.counters.snapshot()
-
-    @property
-    def policy_version(self) -> int:
-        """The newest version announced; -1 before the first."""
-        return self._state.learner.public
-
-    @property
-    def updating(self) -> bool:
-        """Whether the learner has a batch whose outcome is not known."""
-        return self._state.learner.batch is not None
-
-    @property
-    def paused(self) -> bool:
-        """Whether the run is paused, by `pause` or by rule C7."""
-        return self._state.paused
-
-    @property
-    def first_versions(self) -> dict[str, int]:
-        """By guest, the first version that was trained on a segment of it; checkpoints keep it (rule C10)."""
-        return self._state.first_versions
+        return self.learner.counters.snapshot()
 
     @property
     def opponents(self) -> Opponents | None:
         """Who plays against the policy; None before the game is known."""
-        return None if self._state.described is None else self._state.described.opponents
+        return None if self.described is None else self.described.opponents
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""
-        state = self._state
-        refused = state.described.acceptance.num_refused if state.described else 0
-        return state.fleet.view(
+        refused = self.described.acceptance.num_refused if self.described else 0
+        return self.fleet.view(
             now,
-            leases_open=len(state.book),
-            leases_lapsed=state.book.num_lapsed,
+            leases_open=len(self.book),
+            leases_lapsed=self.book.num_lapsed,
             blocks_refused=refused,
-            conduct=state.conduct,
+            conduct=self.conduct,
         )
-
-    def beginning(self, now: float) -> BeginningView | None:
-        """What is done before the first update of this session; None from then on."""
-        return beginning_of(self._state, now)
 
     @property
     def evaluated(self) -> tuple[int, int] | None:
         """Finished and all episodes of the current evaluation; None while there is none."""
-        evaluations = self._state.evaluations
-        return (evaluations[0].num_done, evaluations[0].num_episodes) if evaluations else None
-
-    def standing(self) -> Standing:
-        """Workers, leases, blocks, rows and versions in numbers."""
-        return standing_of(self._state)
+        current = self.evaluation
+        return None if current is None else (current.num_done, current.num_episodes)
 
     def next_deadline(self) -> float | None:
         """When the next `Tick` is due at the latest, in seconds; None: never."""
-        state = self._state
-        if state.stopped:
+        if self.stopped:
             return None
         # No worker is admitted before the game is known.
-        barrier = None if state.described is None else state.start_barrier.deadline(state.fleet)
-        times = [barrier, describe_deadline(state), warmup_deadline(state)]
-        for worker in state.fleet.workers.values():
+        barrier = None if self.described is None else self.start_barrier.deadline(self.fleet)
+        times = [barrier, describe_deadline(self), warmup_deadline(self)]
+        for worker in self.fleet.workers.values():
             if worker.disconnected_at is not None and not worker.away:
                 times.append(worker.disconnected_at + GRACE_SECONDS)
             if worker.present and not worker.acknowledged:
                 times.append(worker.policy_sent_at + SILENCE_SECONDS)
-            times.append(state.deadline(worker))
-        times.append(state.conduct.next_return())
+            times.append(self.deadline(worker))
+        times.append(self.conduct.next_return())
         return min((time for time in times if time is not None), default=None)
 
     def is_describing(self, connection_id: int) -> bool:
         """Whether this host of the admin's own was asked to describe the game and has not answered yet."""
-        state = self._state
-        host = state.fleet.of(connection_id)
-        return state.describing == connection_id and isinstance(host, Host) and host.tier == "local"
+        host = self.fleet.of(connection_id)
+        return self.describing == connection_id and isinstance(host, Host) and host.tier == "local"
 
-    # --- inputs ---
-
-    def handle(self, event: Input, now: float) -> list[Effect]:
-        """What is to be done after an input, in order. Raises: as the input's class says."""
-        HANDLERS[type(event)](self._state, event, now)
-        if not isinstance(event, BlockDecided):
-            plan(self._state, now)
-        return self._state.take_effects()
+    def handle(self, handler: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> list[Effect]:
+        """What is to be done after an input, in order. Raises: as the input says."""
+        handler(self, now, *args, **kwargs)
+        plan(self, now)
+        return self.take_effects()
 
     # --- what is heard without any effect ---
 
     def asked(self, connection_id: int, now: float) -> None:
         """Central inference: a worker was sent an act, and it is its turn (rule C3)."""
-        worker = self._state.fleet.of(connection_id)
+        worker = self.fleet.of(connection_id)
         if isinstance(worker, Worker):
             worker.owed += 1
             if worker.owed == 1 and worker.leases:
@@ -162,10 +106,10 @@ class CollectionCore:
         Raises: ProtocolError: when its episodes tell of what the game does not declare.
         """
         if observe.outcome is not None and observe.outcome.episodes:
-            description = self._state.require_described().description
+            description = self.require_described().description
             for episode in observe.outcome.episodes:
                 check_names(episode, description)
-        worker = self._state.fleet.of(connection_id)
+        worker = self.fleet.of(connection_id)
         if isinstance(worker, Worker):
             worker.owed = max(0, worker.owed - 1)
             worker.last_seen = now
@@ -182,172 +126,75 @@ class CollectionCore:
         Raises: ProtocolError: when its slots, segment or version are not those of its open lease, or it comes
             from no worker of this run.
         """
-        worker, described = self._state.fleet.of(connection_id), self._state.described
+        worker, described = self.fleet.of(connection_id), self.described
         if not isinstance(worker, Worker) or not worker.admitted or described is None:
             raise malformed("block: not from a worker that was admitted", fix="say hello as a worker first")
-        check_run(self._state, block.run_id)
-        touch_last_seen(self._state, worker, now)
+        check_run(self, block.run_id)
+        touch_last_seen(self, worker, now)
         worker.deflates = was_deflated
-        lease = self._state.lease_of(worker, block.lease_id)
+        lease = self.lease_of(worker, block.lease_id)
         if lease is not None and lease.purpose == "replay":
-            self._state.book.block_came(lease, now)
+            self.book.block_came(lease, now)
             return Verdict(False, None, worker.worker_id)
         acceptance = described.acceptance
         check_names(block.episodes, described.description)
-        verdict = acceptance.offer(worker, block, self._state.fresh(described))
+        verdict = acceptance.offer(worker, block, self.fresh(described))
         if verdict.reason != "duplicate" and not acceptance.is_record(block.lease_id):
-            steps, counters = num_valid(block), self._state.learner.counters
+            steps, counters = num_valid(block), self.learner.counters
             counters.collected_steps += steps
             counters.ticks += acceptance.num_ticks(block)
             worker.collected_steps += steps
             worker.rate.add(steps, now)
-        lease = self._state.lease_of(worker, block.lease_id)
+        lease = self.lease_of(worker, block.lease_id)
         if lease is not None and verdict.accepted:
-            self._state.book.block_came(lease, now)
-            self._state.fleet.set_played(worker)
-            self._state.conduct.played(worker.identity, now)
+            self.book.block_came(lease, now)
+            self.fleet.set_played(worker)
+            self.conduct.played(worker.identity, now)
         return verdict
 
     def withdraw_block(self, block: Block, verdict: Verdict) -> None:
         """Undo an offer that will not be committed: the rows could not be written."""
-        self._state.require_described().acceptance.withdraw(block, verdict)
+        self.require_described().acceptance.withdraw(block, verdict)
 
-
-def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> None:
-    """Count an accepted block, and acknowledge it either way."""
-    block, verdict, described = event.block, event.verdict, state.require_described()
-    acceptance, reason = described.acceptance, verdict.reason
-    if verdict.accepted:
-        worker = state.fleet.by_id(verdict.worker_id)
-        is_counted = not acceptance.is_record(block.lease_id)
-        waits = worker.tier != "local" and is_counted and described.audit.must_wait(worker.identity)
-        local = worker.tier == "local"
-        fresh = state.fresh(described)
-        accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
-        if accepted is None:
-            reason = "too old: an update began while it was written"
-        elif described.counts_at_arrival and not waits and is_counted:
-            state.count_episodes([accepted], counted(accepted, described.config.num_learning))
-        trust_handlers.follow(state, described, worker, block, accepted if waits else None)
-    elif verdict.reason is None:
-        described.audit.answer(block)
-    trust_handlers.settle(state, described, now)
-    if verdict.is_outside:
-        trust_handlers.outside(state, described, verdict)
-    if reason is not None:
-        acceptance.num_refused += 1
-        lease = state.book.get(block.lease_id)
-        if lease is not None:
-            lease.had_refusals = True
-            is_own = lease.worker_id == verdict.worker_id and not verdict.is_outside
-            if is_own and not lease.is_awaited:
-                # Too old: updates did not wait for it. It shows that its worker plays.
-                state.fleet.set_played(state.fleet.by_id(lease.worker_id))
-                state.lapse(lease, reason, now)
-    ack = BlockAck(
-        run_id=state.config.run_id,
-        lease_id=block.lease_id,
-        block_index=block.block_index,
-        accepted=reason is None,
-        reason=reason,
-    )
-    state.send(event.connection_id, ack)
-    if verdict.rows is None and reason is None:
-        plan(state, now)
-
-
-def _game_remembered(state: CollectionState, event: inputs.GameRemembered, now: float) -> None:
-    if state.described is None and not state.stopped:
-        learn_game(state, event.description)
-
-
-def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation, now: float) -> None:
-    if not state.learner.has_version:
-        raise RuntimeError("expected a published version to evaluate, there is none yet")
-    version = state.learner.public if event.version is None else event.version
-    evaluation = Evaluation(event.episodes, event.deterministic, event.seed, version)
-    evaluation.record, evaluation.seats = event.record, event.seats
-    state.evaluations.append(evaluation)
-
-
-def _end_evaluation(state: CollectionState, event: inputs.EndEvaluation, now: float) -> None:
-    if not state.evaluations or not state.evaluations[0].num_done:
-        return
-    evaluation = state.evaluations.popleft()
-    for lease in [lease for lease in state.book if evaluation.has_leased(lease.lease_id)]:
-        state.cut_short(lease, "the evaluation was ended", now)
-    state.emit(evaluation.so_far())
-
-
-def _set_lesson(state: CollectionState, event: inputs.SetLesson, now: float) -> None:
-    state.lesson = Lesson(event.lesson_id, dict(event.parameters))
-    state.evaluation_lesson = Lesson(None, dict(event.evaluation_parameters))
-
-
-def _pause(state: CollectionState, event: inputs.Pause, now: float) -> None:
-    state.paused = True
-
-
-def _resume(state: CollectionState, event: inputs.Resume, now: float) -> None:
-    state.paused = False
-
-
-def _end_run(state: CollectionState, event: inputs.EndRun, now: float) -> None:
-    if state.stopped:
-        return
-    state.stopped = True
-    # Nothing that can fail: a run also ends because something here did.
-    state.book.spend_all()
-    for worker in state.fleet.workers.values():
-        worker.leases.clear()
-    ended = messages.RunEnded(run_id=state.config.run_id, reason=event.reason)
-    for host in state.fleet.hosts.values():
-        state.send(host.connection_id, ended)
-    for worker in state.fleet.workers.values():
-        state.send(worker.connection_id, ended)
-        if worker.connection_id is not None:
-            state.emit(CloseConnection(worker.connection_id, close_codes.RUN_ENDED, event.reason))
-
-
-def _tick(state: CollectionState, event: inputs.Tick, now: float) -> None:
-    state.fleet.look_at_conduct(state.conduct, now)
-    choose_describer(state, now)
-    for worker in list(state.fleet.workers.values()):
-        gone = worker.disconnected_at
-        if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
-            state.fleet.leave(worker)
-            if worker.admitted:
-                if state.described is not None:
-                    state.described.audit.worker_gone(worker.instance_ids)
-                state.lapse_all(worker, "the worker's socket is closed", now)
-        if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
-            silence(state, worker, now)
-        deadline = state.deadline(worker)
-        if deadline is not None and now >= deadline:
-            stall(state, worker, worker.leases[0], now)
-
-
-HANDLERS: Final[dict[type[Any], Callable[[CollectionState, Any, float], None]]] = {
-    inputs.Connected: message_handlers.connected,
-    inputs.Disconnected: message_handlers.disconnected,
-    inputs.MessageReceived: message_handlers.message_received,
-    inputs.BlockDecided: _block_decided,
-    inputs.MessageWrong: trust_handlers.message_wrong,
-    inputs.FrameUnreadable: trust_handlers.frame_unreadable,
-    inputs.GameRemembered: _game_remembered,
-    inputs.GameChecked: trust_handlers.game_checked,
-    Ready: learner_handlers.ready,
-    inputs.LearnerLost: learner_handlers.lost,
-    Trained: learner_handlers.end_update,
-    Published: learner_handlers.published,
-    Dropped: learner_handlers.dropped,
-    inputs.RequestEvaluation: _request_evaluation,
-    inputs.EndEvaluation: _end_evaluation,
-    inputs.SetLesson: _set_lesson,
-    inputs.Pause: _pause,
-    inputs.Resume: _resume,
-    inputs.LetIn: trust_handlers.let_in,
-    inputs.Tick: _tick,
-    inputs.EndRun: _end_run,
-}
-"""By the type of the input."""
+    def decide_block(self, connection_id: int, block: Block, verdict: Verdict, now: float) -> list[Effect]:
+        """Count a block whose rows are written, and acknowledge it, or its refusal; what is to be done."""
+        described = self.require_described()
+        acceptance, reason = described.acceptance, verdict.reason
+        if verdict.accepted:
+            worker = self.fleet.by_id(verdict.worker_id)
+            is_counted = not acceptance.is_record(block.lease_id)
+            waits = worker.tier != "local" and is_counted and described.audit.must_wait(worker.identity)
+            local = worker.tier == "local"
+            fresh = self.fresh(described)
+            accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
+            if accepted is None:
+                reason = "too old: an update began while it was written"
+            elif described.counts_at_arrival and not waits and is_counted:
+                self.count_episodes([accepted], counted(accepted, described.config.num_learning))
+            trust_handlers.follow(self, described, worker, block, accepted if waits else None)
+        elif verdict.reason is None:
+            described.audit.answer(block)
+        trust_handlers.settle(self, described, now)
+        if verdict.is_outside:
+            trust_handlers.outside(self, described, verdict)
+        if reason is not None:
+            acceptance.num_refused += 1
+            lease = self.book.get(block.lease_id)
+            if lease is not None:
+                lease.had_refusals = True
+                is_own = lease.worker_id == verdict.worker_id and not verdict.is_outside
+                if is_own and not lease.is_awaited:
+                    # Too old: updates did not wait for it. It shows that its worker plays.
+                    self.fleet.set_played(self.fleet.by_id(lease.worker_id))
+                    self.lapse(lease, reason, now)
+        ack = BlockAck(
+            run_id=self.config.run_id,
+            lease_id=block.lease_id,
+            block_index=block.block_index,
+            accepted=reason is None,
+            reason=reason,
+        )
+        self.send(connection_id, ack)
+        if verdict.rows is None and reason is None:
+            plan(self, now)
+        return self.take_effects()

@@ -1,6 +1,6 @@
 """Effects of the collection core; the gateway applies them in order."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from attract.schema.api import EvaluationView, GameReport, LogLine
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
-from attract.schema.learner import Train
+from attract.schema.learner import Awaited, Train, Warmup
 from attract.schema.messages import EpisodeResult, RolloutClose, ToBrowser
 from attract.schema.recorded_episode import RecordedEpisode
 
@@ -55,27 +55,10 @@ class CloseConnection:
 
 
 @dataclass(frozen=True)
-class StartWarmup:
-    """Let the learner set its statistics from these rows, ordered by (slot, first step); may be empty."""
+class SendToLearner:
+    """Send the learner its work: random play for its statistics, an update; or that a batch waits."""
 
-    rows: tuple[int, ...]
-    rows_by_policy: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    """With several policies, the rows of each, in the order of `rows`; empty with one."""
-
-
-@dataclass(frozen=True)
-class StartUpdate:
-    """Let the learner do one update."""
-
-    train: Train
-
-
-@dataclass(frozen=True)
-class UpdateAwaited:
-    """The next batch is full and waits for the learner, which is busy (`async`)."""
-
-    batch_id: int
-    """The update that it waits for."""
+    message: Warmup | Train | Awaited
 
 
 @dataclass(frozen=True)
@@ -95,19 +78,14 @@ class WakeAfter:
 
 
 @dataclass(frozen=True)
-class LeaseFinished:
-    """A worker played a training lease to its end."""
-
-    worker_id: int
-    seconds: float
-    """From its issue to its close: the wait behind the lease before it is part of it."""
-
-
-@dataclass(frozen=True)
 class LeaseClosed:
     """A worker's own account of a lease of its that is over."""
 
     close: RolloutClose
+    seconds: float | None
+    """From the issue of a training lease to its close; the wait behind the lease before is part of it. None:
+    one of another purpose, or that never began.
+    """
 
 
 @dataclass(frozen=True)
@@ -130,21 +108,22 @@ class EpisodesRecorded:
 
 @dataclass(frozen=True)
 class GameKnown:
-    """The game was loaded in a browser and says this of itself; the store and the learner can be made now."""
+    """The game says this of itself: make the store, begin the learner and central inference."""
 
     description: GameDescription
 
 
 @dataclass(frozen=True)
-class GameBroken:
-    """The game failed somewhere; `fatal`: the run cannot go on."""
+class Report:
+    """Something broke: tell everyone, in the places of its author."""
 
     report: GameReport
-    fatal: bool
     method: MethodSource | None = None
     """The method that failed, whose place stands in for a stack."""
     recorded: RecordedEpisode | None = None
-    """The episode that failed."""
+    """The episode that failed: kept with the first report of its kind."""
+    fatal: bool = False
+    """The run cannot go on."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +142,6 @@ class ForgerCaught:
     worker_id: int
     what: str
     """The first thing that differed, in words."""
-    first_version: int | None = None
-    """The first version trained on a segment of it; None: there is none."""
     has_counted: bool = False
     """Whether episodes of it were counted, which may be before a segment of it is trained."""
 
@@ -192,17 +169,14 @@ Effect = (
     | SendPolicy
     | PoolChanged
     | CloseConnection
-    | StartWarmup
-    | StartUpdate
-    | UpdateAwaited
+    | SendToLearner
     | EpisodesCounted
-    | LeaseFinished
     | LeaseClosed
     | WakeAfter
     | EvaluationDone
     | EpisodesRecorded
     | GameKnown
-    | GameBroken
+    | Report
     | GameLogged
     | ForgerCaught
     | Unconfirmed
@@ -212,7 +186,7 @@ Effect = (
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the core says of an offered block; handed back with `BlockDecided` or `withdraw_block`."""
+    """What the core says of an offered block; handed back with `decide_block` or `withdraw_block`."""
 
     accepted: bool
     rows: NDArray[np.int64] | None

@@ -1,177 +1,128 @@
-"""Inputs of the collection core: what `CollectionCore.handle` takes, besides messages of the learner."""
+"""Inputs of the collection core that the run and time give it.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+The others are in `message_handlers`, `learner_handlers` and `trust_handlers`. An input is a function of the
+state, the time (monotonic seconds) and what came: see `CollectionCore.handle`.
+"""
 
-from attract.collection.effects import Verdict
-from attract.schema.api import CheckFinding
-from attract.schema.base import Tier
+from collections.abc import Mapping
+
+from attract.collection.effects import CloseConnection
+from attract.collection.evaluation import Evaluation
+from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
+from attract.collection.message_handlers import choose_describer, learn_game, silence, stall
+from attract.collection.state import CollectionState
+from attract.schema import close_codes, messages
 from attract.schema.game import GameDescription
-from attract.schema.learner import Dropped, Published, Ready, Trained
-from attract.schema.messages import (
-    Block,
-    FromBrowser,
-    Hello,
-    ParameterDistribution,
-    Recording,
-    Seat,
-    Seed,
-)
+from attract.schema.messages import ParameterDistribution, Recording, Seat, Seed
 
 
-class Event:
-    """An input that is no message of the learner: one of the classes below."""
-
-
-@dataclass(frozen=True)
-class Connected(Event):
-    """A host or a worker said hello on a new socket.
-
-    Raises: ProtocolError: code `run`, when a worker was made for another run.
-    """
-
-    connection_id: int
-    hello: Hello
-    tier: Tier
-    identity: str = ""
-    """Credential and address of the socket in one word; empty: the id in its hello stands in."""
-
-
-@dataclass(frozen=True)
-class Disconnected(Event):
-    """A socket is gone. Its worker may come back within 2 s (rule C3)."""
-
-    connection_id: int
-
-
-@dataclass(frozen=True)
-class MessageReceived(Event):
-    """A host or a worker sent a message, any but a block.
-
-    Raises: ProtocolError: the sender may not say that, or speaks of another run.
-    """
-
-    connection_id: int
-    message: FromBrowser
-
-
-@dataclass(frozen=True)
-class BlockDecided(Event):
-    """A block has its verdict of `offer_block`, and its rows are written if accepted; acknowledge it."""
-
-    connection_id: int
-    block: Block
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
-class MessageWrong(Event):
-    """A worker sent something impossible, so its socket is closed: this counts against its identity."""
-
-    connection_id: int
-    what: str
-
-
-@dataclass(frozen=True)
-class FrameUnreadable(Event):
-    """A host or a worker sent an unreadable frame: this counts against its identity."""
-
-    connection_id: int
-    what: str
-
-
-@dataclass(frozen=True)
-class GameRemembered(Event):
+def game_remembered(state: CollectionState, now: float, description: GameDescription) -> None:
     """A resumed run knows its module's description: no host is asked (rule D2)."""
+    if state.described is None and not state.stopped:
+        learn_game(state, description)
 
-    description: GameDescription
 
+def request_evaluation(
+    state: CollectionState,
+    now: float,
+    episodes: int,
+    deterministic: bool,
+    seed: Seed,
+    *,
+    version: int | None = None,
+    record: Recording = "none",
+    seats: tuple[Seat, ...] = (),
+) -> None:
+    """Play fixed episodes with a version; `EvaluationDone` follows.
 
-@dataclass(frozen=True)
-class GameChecked(Event):
-    """A browser of the admin's own has checked the game.
+    No update begins before it.
 
-    Some findings switch off the audit or the boxes, before an honest guest can suffer from them.
+    Args:
+        version: which, with its models at hand; None: the newest.
+        record: which of its episodes are kept.
+        seats: who plays each agent, with its model at hand; empty: the version plays them all.
+
+    Raises: RuntimeError: there is no version yet, or another evaluation is under way.
     """
-
-    findings: Sequence[CheckFinding]
-    unplayable: bool = False
-    """Whether the game cannot be played, which ends the run."""
-
-
-@dataclass(frozen=True)
-class LearnerLost(Event):
-    """The learner died and another is started; what was not durable is collected again.
-
-    Workers keep sockets and leases, the batch of the learner waits for the next one.
-    """
+    if not state.learner.has_version:
+        raise RuntimeError("expected a published version to evaluate, there is none yet")
+    if state.evaluation is not None:
+        raise RuntimeError("expected no evaluation to be under way")
+    version = state.learner.public if version is None else version
+    state.evaluation = Evaluation(episodes, deterministic, seed, version, record, seats)
 
 
-@dataclass(frozen=True)
-class RequestEvaluation(Event):
-    """The run: play fixed episodes with a version; `EvaluationDone` follows.
-
-    No update begins before it. Later requests wait their turn, each for the version that was newest then.
-    Raises: RuntimeError: there is no version yet.
-    """
-
-    episodes: int
-    deterministic: bool
-    seed: Seed
-    version: int | None = None
-    """Which, with its models at hand; None: the newest."""
-    record: Recording = "none"
-    seats: tuple[Seat, ...] = ()
-    """Who plays each agent, with its model at hand; empty: the version plays them all."""
-
-
-@dataclass(frozen=True)
-class EndEvaluation(Event):
-    """The run: end the evaluation under way; `EvaluationDone` has the episodes so far.
+def end_evaluation(state: CollectionState, now: float) -> None:
+    """End the evaluation under way; `EvaluationDone` has the episodes so far.
 
     Nothing happens while no episode has its result.
     """
+    evaluation = state.evaluation
+    if evaluation is None or not evaluation.num_done:
+        return
+    state.evaluation = None
+    for lease in [lease for lease in state.book if evaluation.has_leased(lease.lease_id)]:
+        state.cut_short(lease, "the evaluation was ended", now)
+    state.emit(evaluation.so_far())
 
 
-@dataclass(frozen=True)
-class SetLesson(Event):
-    """The run: leases for training that are issued from now on carry this lesson (C6)."""
+def set_lesson(
+    state: CollectionState,
+    now: float,
+    lesson_id: str | None,
+    parameters: Mapping[str, ParameterDistribution],
+    evaluation_parameters: Mapping[str, ParameterDistribution] | None = None,
+) -> None:
+    """Leases for training that are issued from now on carry this lesson (C6).
 
-    lesson_id: str | None
-    parameters: Mapping[str, ParameterDistribution]
-    evaluation_parameters: Mapping[str, ParameterDistribution] = field(
-        default_factory=dict[str, ParameterDistribution]
-    )
-    """Leases for evaluation that are issued from now on start their games with these."""
-
-
-@dataclass(frozen=True)
-class Pause(Event):
-    """A person, or the run: issue no leases for training and begin no update; finish what is under way."""
+    `evaluation_parameters`: leases for evaluation start their games with these.
+    """
+    state.lesson = Lesson(lesson_id, dict(parameters))
+    state.evaluation_lesson = Lesson(None, dict(evaluation_parameters or {}))
 
 
-@dataclass(frozen=True)
-class Resume(Event):
-    """A person, or the run: go on after `Pause`, and after pauses that a person lifts."""
+def pause(state: CollectionState, now: float) -> None:
+    """Issue no leases for training and begin no update; finish what is under way."""
+    state.paused = True
 
 
-@dataclass(frozen=True)
-class LetIn(Event):
-    """A person: lift the ban of an identity. Raises: KeyError: it is not banned."""
-
-    identity: str
+def resume(state: CollectionState, now: float) -> None:
+    """Go on after `pause`, and after the pause of rule C7."""
+    state.paused = False
 
 
-@dataclass(frozen=True)
-class Tick(Event):
-    """A timer: time has passed; leases may have lapsed (rule C3), deadlines gone by."""
-
-
-@dataclass(frozen=True)
-class EndRun(Event):
+def end_run(state: CollectionState, now: float, reason: str = "the run is over") -> None:
     """The run is over: workers end, hosts wait for the next run. Nothing is accepted any more."""
+    if state.stopped:
+        return
+    state.stopped = True
+    # Nothing that can fail: a run also ends because something here did.
+    state.book.spend_all()
+    for worker in state.fleet.workers.values():
+        worker.leases.clear()
+    ended = messages.RunEnded(run_id=state.config.run_id, reason=reason)
+    for host in state.fleet.hosts.values():
+        state.send(host.connection_id, ended)
+    for worker in state.fleet.workers.values():
+        state.send(worker.connection_id, ended)
+        if worker.connection_id is not None:
+            state.emit(CloseConnection(worker.connection_id, close_codes.RUN_ENDED, reason))
 
-    reason: str = "the run is over"
 
-
-Input = Event | Ready | Trained | Published | Dropped
+def tick(state: CollectionState, now: float) -> None:
+    """Time has passed; leases may have lapsed (rule C3), deadlines gone by."""
+    state.fleet.look_at_conduct(state.conduct, now)
+    choose_describer(state, now)
+    for worker in list(state.fleet.workers.values()):
+        gone = worker.disconnected_at
+        if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
+            state.fleet.leave(worker)
+            if worker.admitted:
+                if state.described is not None:
+                    state.described.audit.worker_gone(worker.instance_ids)
+                state.lapse_all(worker, "the worker's socket is closed", now)
+        if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
+            silence(state, worker, now)
+        deadline = state.deadline(worker)
+        if deadline is not None and now >= deadline:
+            stall(state, worker, worker.leases[0], now)

@@ -1,14 +1,13 @@
-"""Handlers of the collection core for messages of the learner."""
+"""Inputs of the collection core that come of the learner."""
 
-from attract.collection.effects import PoolChanged, StartUpdate
-from attract.collection.inputs import LearnerLost
+from attract.collection.effects import PoolChanged, SendToLearner
 from attract.collection.planning import report_waiting, start_warmup
 from attract.collection.state import CollectionState
 from attract.collection.trust_handlers import judge_update
 from attract.schema.learner import Dropped, Published, Ready, Trained
 
 
-def ready(state: CollectionState, ready: Ready, now: float) -> None:
+def ready(state: CollectionState, now: float, ready: Ready) -> None:
     """Go on with what the learner that died had, or void what was played for a version that is lost."""
     learner = state.learner
     trained = learner.version
@@ -18,7 +17,7 @@ def ready(state: CollectionState, ready: Ready, now: float) -> None:
     if outcome == "warmup" and learner.warmup_blocks is not None:
         state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
     elif outcome == "same" and learner.train is not None:
-        state.emit(StartUpdate(learner.train))
+        state.emit(SendToLearner(learner.train))
         report_waiting(state, state.require_described())
     elif outcome in ("finished", "lost") and batch is not None:
         state.free(learner.end())
@@ -45,24 +44,27 @@ def _announced(state: CollectionState, version: int) -> None:
         state.emit(PoolChanged(tuple(opponents.versions)))
 
 
-def lost(state: CollectionState, event: LearnerLost, now: float) -> None:
-    """Keep its batch for the next learner."""
+def lost(state: CollectionState, now: float) -> None:
+    """The learner died and another is started; what was not durable is collected again.
+
+    Workers keep sockets and leases, its batch waits for the next learner.
+    """
     state.learner.phase = "absent"
 
 
-def published(state: CollectionState, published: Published, now: float) -> None:
+def published(state: CollectionState, now: float, published: Published) -> None:
     """Announce a durable version: the first after the warm-up, or that of an update."""
     learner = state.learner
     if published.batch_id is None:
         _drop_warmup(state, now)
         learner.version, learner.phase = published.policy_version, "idle"
     else:
-        end_update(state, published, now)
+        end_update(state, now, published)
     learner.public = min(published.policy_version, learner.version)
     _announced(state, learner.public)
 
 
-def dropped(state: CollectionState, dropped: Dropped, now: float) -> None:
+def dropped(state: CollectionState, now: float, dropped: Dropped) -> None:
     """Free the rows of an update that was undone."""
     batch = state.learner.batch
     if batch is not None and batch.batch_id == dropped.batch_id:
@@ -70,7 +72,7 @@ def dropped(state: CollectionState, dropped: Dropped, now: float) -> None:
     state.note("dropped", f"P8: batch {dropped.batch_id} was dropped: {dropped.reason}")
 
 
-def end_update(state: CollectionState, outcome: Trained | Published, now: float) -> None:
+def end_update(state: CollectionState, now: float, outcome: Trained | Published) -> None:
     """Count a batch once, whichever message reports it first, and judge its workers (rule C7)."""
     learner = state.learner
     batch = learner.batch

@@ -6,34 +6,40 @@ from attract.collection import recordings
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import (
     CloseConnection,
-    GameBroken,
     GameKnown,
     GameLogged,
     LeaseClosed,
-    LeaseFinished,
+    Report,
 )
 from attract.collection.fleet import Host, Worker
-from attract.collection.inputs import Connected, Disconnected, MessageReceived
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
 from attract.collection.trust_handlers import closed
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
 from attract.schema.api import GameReport, LogLine
+from attract.schema.base import Tier
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
-from attract.schema.messages import FromBrowser, GameFailed
+from attract.schema.messages import FromBrowser, GameFailed, Hello
 
 STAND_IN_SECONDS: Final = 30.0
 """Time to wait for a host of the admin's own before a stranger may describe the game."""
 
 
-def connected(state: CollectionState, event: Connected, now: float) -> None:
-    """Welcome a host and assign it a game; welcome a worker once admitted, or now if its key is known."""
-    connection_id, hello, tier = event.connection_id, event.hello, event.tier
+def connected(
+    state: CollectionState, now: float, connection_id: int, hello: Hello, tier: Tier, identity: str = ""
+) -> None:
+    """A host or a worker said hello on a new socket.
+
+    A host is welcomed and assigned a game; a worker is welcomed once admitted, or now if its key is known.
+    `identity`: credential and address of the socket in one word; empty: the id in its hello stands in.
+
+    Raises: ProtocolError: code `run`, when a worker was made for another run.
+    """
     if hello.role == "host":
-        host, replaced = state.fleet.connect_host(connection_id, hello, tier, event.identity)
+        host, replaced = state.fleet.connect_host(connection_id, hello, tier, identity)
         _replace(state, replaced)
         state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
         if not state.stopped:
@@ -45,7 +51,7 @@ def connected(state: CollectionState, event: Connected, now: float) -> None:
     if state.stopped or hello.worker_key is None:
         raise _wrong_run(hello.run_id)
     check_run(state, hello.run_id)
-    worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, event.identity)
+    worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
     _replace(state, replaced)
     state.fleet.look_at_conduct(state.conduct, now)
     state.start_barrier.changed(state.fleet, now)
@@ -55,21 +61,24 @@ def connected(state: CollectionState, event: Connected, now: float) -> None:
         send_again(state, state.described, worker, now)
 
 
-def disconnected(state: CollectionState, event: Disconnected, now: float) -> None:
-    """Wait for its worker, or ask another host what the game is."""
-    who = state.fleet.disconnect(event.connection_id, now)
+def disconnected(state: CollectionState, now: float, connection_id: int) -> None:
+    """A socket is gone: its worker may come back within 2 s (rule C3), another host may describe the game."""
+    who = state.fleet.disconnect(connection_id, now)
     if isinstance(who, Worker) and who.failures and who.last_report is not None:
         state.break_worker(who, who.last_report, now)
-    if state.describing == event.connection_id:
+    if state.describing == connection_id:
         state.describing = None
         choose_describer(state, now)
     if who is not None:
         state.start_barrier.changed(state.fleet, now)
 
 
-def message_received(state: CollectionState, event: MessageReceived, now: float) -> None:
-    """Handle a message of a host or a worker of this run; others are ignored."""
-    who, message = state.fleet.of(event.connection_id), event.message
+def message_received(state: CollectionState, now: float, connection_id: int, message: FromBrowser) -> None:
+    """A host or a worker of this run sent a message, any but a block; those of others are ignored.
+
+    Raises: ProtocolError: the sender may not say that, or speaks of another run.
+    """
+    who = state.fleet.of(connection_id)
     # A host may still speak of the run before.
     if who is not None and not isinstance(message, messages.HostStatus):
         check_run(state, getattr(message, "run_id", None))
@@ -112,7 +121,7 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             report = report_of(message, host, message.worker_index)
             is_fatal = state.described is None and host.tier == "local"
             recorded = recordings.of_failure(state, host, message)
-            state.emit(GameBroken(report, is_fatal, message.method, recorded))
+            state.emit(Report(report, message.method, recorded, is_fatal))
             if state.described is None and not is_fatal:
                 state.failed_to_describe.add(host.identity)
                 if state.describing == host.connection_id:
@@ -169,7 +178,8 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
         case messages.RolloutClose():
             lease = state.lease_of(worker, message.lease_id)
             if lease is not None and lease.purpose != "evaluate":
-                state.emit(LeaseClosed(message))
+                is_played = lease.purpose == "train" and lease.front_since is not None
+                state.emit(LeaseClosed(message, now - lease.issued_at if is_played else None))
                 _rollout_closed(state, worker, lease, now)
         case messages.EvaluationResult():
             lease = state.lease_of(worker, message.lease_id)
@@ -179,7 +189,7 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
             worker.failures += 1
             worker.last_report = report_of(message, worker.host, worker.worker_index)
             recorded = recordings.of_failure(state, worker, message)
-            state.emit(GameBroken(worker.last_report, False, message.method, recorded))
+            state.emit(Report(worker.last_report, message.method, recorded))
         case messages.EpisodeRecorded():
             recordings.take(state, worker, message)
         case messages.GameLog():
@@ -255,7 +265,6 @@ def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: f
         steps = lease.num_segments * lease.num_slots * state.config.horizon
         worker.measured(steps, now - lease.front_since)
         worker.failures = 0
-        state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
         recordings.rollout_closed(state, lease)
     state.end_lease(lease, now)
 
@@ -273,7 +282,7 @@ def _evaluated(state: CollectionState, lease: Lease, message: messages.Evaluatio
     state.end_lease(lease, now)
     done = evaluation.done()
     if done is not None:
-        state.evaluations.remove(evaluation)
+        state.evaluation = None
         state.emit(done)
 
 

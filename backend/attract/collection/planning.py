@@ -9,11 +9,12 @@ from attract.collection.batches import (
 )
 from attract.collection.beginning import note_stage
 from attract.collection.config import MAX_WARMUP_SECONDS
-from attract.collection.effects import StartUpdate, StartWarmup, UpdateAwaited, WakeAfter
+from attract.collection.effects import SendToLearner, WakeAfter
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
 from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
+from attract.schema.learner import Awaited, Warmup
 
 MAX_VERSIONS_HELD = 2
 """Policy versions a worker keeps sessions of."""
@@ -99,15 +100,17 @@ def warmup_deadline(state: CollectionState) -> float | None:
     return state.warmup_since + MAX_WARMUP_SECONDS
 
 
-def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> StartWarmup:
+def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> SendToLearner:
     """What tells the learner of this random play."""
-    rows = tuple(sorted_rows(blocks).tolist()) if blocks else ()
-    return StartWarmup(rows, rows_of_policies(blocks, seating) if len(seating.policy_ids) > 1 else {})
+    rows = sorted_rows(blocks).tolist() if blocks else []
+    shares = rows_of_policies(blocks, seating) if len(seating.policy_ids) > 1 else {}
+    by_policy = {policy_id: list(share) for policy_id, share in shares.items()}
+    return SendToLearner(Warmup(rows=rows, rows_by_policy=by_policy))
 
 
 def _start_update(state: CollectionState, described: Described, now: float) -> None:
     learner, schedule = state.learner, described.schedule
-    if learner.phase != "idle" or state.paused or state.evaluations:
+    if learner.phase != "idle" or state.paused or state.evaluation is not None:
         return
     if not schedule.may_start(state.progress(described)):
         return
@@ -126,7 +129,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     state.next_batch += 1
     if not described.counts_at_arrival:
         state.count_episodes(blocks, episodes_in_order(blocks, described.config.num_learning))
-    state.emit(StartUpdate(learner.begin(batch)))
+    state.emit(SendToLearner(learner.begin(batch)))
     schedule.batch_closed()
     _lapse_too_old(state, described, now)
 
@@ -144,7 +147,7 @@ def report_waiting(state: CollectionState, described: Described) -> None:
     """Tell the learner that a full batch waits for the end of its update."""
     batch = state.learner.batch
     if state.learner.phase == "busy" and batch is not None and described.acceptance.pool.num_sealed > 0:
-        state.emit(UpdateAwaited(batch.batch_id))
+        state.emit(SendToLearner(Awaited(batch_id=batch.batch_id)))
 
 
 def _lapse_too_old(state: CollectionState, described: Described, now: float) -> None:
@@ -159,7 +162,7 @@ def _lapse_too_old(state: CollectionState, described: Described, now: float) -> 
 
 def _publish(state: CollectionState, described: Described, now: float) -> None:
     """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
-    version = state.evaluations[0].version if state.evaluations else state.learner.public
+    version = state.learner.public if state.evaluation is None else state.evaluation.version
     if version != state.announced:
         state.announced = version
         if described.schedule.waits_for_sessions and state.fleet.hosts_of_several():
@@ -178,13 +181,13 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
 
 
 def _evaluate(state: CollectionState, described: Described, now: float) -> None:
-    """The first evaluation's waiting episodes go to workers of the admin's own.
+    """The evaluation's waiting episodes go to workers of the admin's own.
 
     Only where there is none at all do strangers play them, and then nothing is confirmed by it.
     """
-    if not state.evaluations or not state.start_barrier.is_open:
+    evaluation = state.evaluation
+    if evaluation is None or not state.start_barrier.is_open:
         return
-    evaluation = state.evaluations[0]
     workers = state.fleet.present()
     if state.fleet.has_own_workers:
         workers = [worker for worker in workers if worker.tier == "local"]
@@ -227,7 +230,7 @@ def _order_replays(state: CollectionState, described: Described, now: float) -> 
 
 
 def _issue_leases(state: CollectionState, described: Described, now: float) -> None:
-    if state.paused or state.evaluations or state.learner.phase == "absent":
+    if state.paused or state.evaluation is not None or state.learner.phase == "absent":
         return
     if not state.takers:
         return

@@ -10,8 +10,8 @@ from attract.collection.config import CollectionConfig, FittedConfig
 from attract.collection.effects import (
     Effect,
     EpisodesCounted,
-    GameBroken,
     Note,
+    Report,
     Send,
     SendPolicy,
 )
@@ -87,7 +87,8 @@ class CollectionState:
         self.first_versions: dict[str, int] = {}
         """By guest, the first version that was trained on a segment of it (rule C10)."""
         self.next_batch = 1
-        self.evaluations: deque[Evaluation] = deque()
+        self.evaluation: Evaluation | None = None
+        """The one under way; the run core has the others wait."""
         self.announced = -1
         """The version that everybody was looked at for."""
         self.sessions_due = 0.0
@@ -240,9 +241,8 @@ class CollectionState:
 
     def evaluation_of(self, lease: Lease) -> Evaluation | None:
         """The evaluation that an `evaluate` lease is part of."""
-        return next(
-            (evaluation for evaluation in self.evaluations if evaluation.has_leased(lease.lease_id)), None
-        )
+        current = self.evaluation
+        return current if current is not None and current.has_leased(lease.lease_id) else None
 
     def lease_of(self, worker: Worker, lease_id: int) -> Lease | None:
         """The worker's open lease of that id."""
@@ -319,14 +319,14 @@ class CollectionState:
         agent_steps = self.learner.counters.agent_steps
         if worker.tier == "local":
             if self._failures.add(agent_steps):
-                self.emit(GameBroken(report, fatal=True))
+                self.emit(Report(report, fatal=True))
             return
         reason = self.conduct.game_failed(worker.identity, agent_steps, now)
         if reason is not None:
             self.fleet.look_at_conduct(self.conduct, now)
             self.note("quarantine", f"the browser {worker.identity} is banned: {reason}")
             if self.conduct.game_fails_for_all:
-                self.emit(GameBroken(report, fatal=True))
+                self.emit(Report(report, fatal=True))
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""

@@ -1,15 +1,16 @@
 """Handlers of the collection core for what its trust finds: a block trains, a browser is banned (C7, C10)."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from attract.collection.batches import AcceptedBlock, ClosedBatch, counted
 from attract.collection.effects import ForgerCaught, Unconfirmed, Verdict
 from attract.collection.fleet import Worker
-from attract.collection.inputs import FrameUnreadable, GameChecked, LetIn, MessageWrong
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
+from attract.schema.api import CheckFinding
 from attract.schema.learner import RejectedRow
 from attract.schema.messages import Block
 
@@ -77,7 +78,7 @@ def _exclude(state: CollectionState, caught: ForgerCaught, now: float) -> None:
     played = (
         worker.episodes for worker in state.fleet.workers.values() if worker.identity == caught.identity
     )
-    state.emit(replace(caught, first_version=first, has_counted=first is not None or any(played)))
+    state.emit(replace(caught, has_counted=first is not None or any(played)))
     text = f"C10: the visitor {caught.identity} (worker {caught.worker_id}) is banned: {caught.what}"
     if first is None:
         state.note("audit", f"{text}; none of its results were used")
@@ -124,12 +125,15 @@ def outside(state: CollectionState, described: Described, verdict: Verdict) -> N
         state.note("bounds", f"{text}; if the game itself does that, `attract check` says where")
 
 
-def game_checked(state: CollectionState, event: GameChecked, now: float) -> None:
-    """Switch the audit or the boxes off before training, where a finding of `attract check` says so."""
+def game_checked(state: CollectionState, now: float, findings: Sequence[CheckFinding]) -> None:
+    """A browser of the admin's own has checked the game.
+
+    Some findings switch off the audit or the boxes, before an honest guest can suffer from them.
+    """
     described = state.described
     if described is None:
         return
-    for finding in event.findings:
+    for finding in findings:
         if finding.id in NOT_REPRODUCIBLE:
             described.audit.switch_off(
                 f"`attract check` found that the game cannot be replayed: {finding.text}"
@@ -211,25 +215,27 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
     state.note("quarantine", f"the browser {identity} ({workers}) is banned: {reason}")
 
 
-def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
-    """Count an impossible message against its worker, and no longer trust its earlier replays."""
-    worker = state.fleet.of(event.connection_id)
+def message_wrong(state: CollectionState, now: float, connection_id: int, what: str) -> None:
+    """A worker sent something impossible, so its socket is closed: this counts against its identity.
+
+    Its earlier replays are no longer trusted.
+    """
+    worker = state.fleet.of(connection_id)
     if isinstance(worker, Worker):
         if state.described is not None:
             state.described.audit.distrust(worker.identity)
-        leave_out(state, worker.identity, state.conduct.wrong_message(worker.identity, now, event.what), now)
+        leave_out(state, worker.identity, state.conduct.wrong_message(worker.identity, now, what), now)
 
 
-def frame_unreadable(state: CollectionState, event: FrameUnreadable, now: float) -> None:
-    """Count an unreadable frame against its sender."""
-    who = state.fleet.of(event.connection_id)
+def frame_unreadable(state: CollectionState, now: float, connection_id: int, what: str) -> None:
+    """A host or a worker sent an unreadable frame: this counts against its identity."""
+    who = state.fleet.of(connection_id)
     if who is not None:
-        leave_out(state, who.identity, state.conduct.unreadable_message(who.identity, now, event.what), now)
+        leave_out(state, who.identity, state.conduct.unreadable_message(who.identity, now, what), now)
 
 
-def let_in(state: CollectionState, event: LetIn, now: float) -> None:
+def let_in(state: CollectionState, now: float, identity: str) -> None:
     """Lift a ban by hand. Raises: KeyError: there is none."""
-    identity = event.identity
     if state.conduct.reason(identity) is None:
         raise KeyError(identity)
     state.conduct.release(identity)

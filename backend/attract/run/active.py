@@ -11,8 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from attract.collection.beginning import beginning_of
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
+from attract.collection.standing import standing_of
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.unpacking import BlockUnpacker
@@ -20,8 +22,8 @@ from attract.games.library import GameLibrary, GameModule
 from attract.processes.children import StartInference, StartLearner, spawn_inference
 from attract.processes.cores import usable_cores
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import inputs
-from attract.run.background import BackgroundTasks, WorkInOrder
+from attract.run import ending, inputs
+from attract.run.background import WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
@@ -45,7 +47,7 @@ from attract.runs.version_model import opponent_models
 from attract.schema.api import EvaluationView, FleetView, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.messages import EpisodeResult, FromBrowser, Seat
+from attract.schema.messages import EpisodeResult, Seat
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RunSettings
 
@@ -162,12 +164,9 @@ class ActiveRun:
             listener,
             clock,
             keep=train,
-            beginning=lambda: self.runner.collection.beginning(clock()) if train else None,
+            beginning=lambda: beginning_of(core.collection, clock()) if train else None,
         )
-        self._background = BackgroundTasks(self.runner.broke)
-        self._writes = WorkInOrder(self._background, self.runner.broke)
-        self._notices = WorkInOrder(self._background, self.runner.broke)
-        self._keepings = WorkInOrder(self._background, self.runner.broke)
+        self._keepings = WorkInOrder(self.runner.background, self.runner.broke)
         self._episodes = EpisodeKeeper(
             record.directory,
             settings.recording,
@@ -180,40 +179,35 @@ class ActiveRun:
         )
         self._learner = LearnerSupervisor(
             start_learner,
-            LearnerMessages(
-                self.runner, self._progress, record, self._notifications, self._writes, self._accept
-            ),
+            LearnerMessages(self.runner, record, self._notifications, self._accept),
         )
+        self.browsers = BrowserSide(self.runner)
+        """What browsers of this run say goes here."""
         self._relay: CentralRelay | None = None
         if settings.collection.inference == "server" and train:
-            self._relay = CentralRelay(
+            self._relay = self.browsers.relay = CentralRelay(
                 self.run_id,
                 start_inference,
                 self.runner,
-                self._handle_message,
+                self.browsers.handle_message,
                 hub,
                 self._policies,
                 record.directory.path,
             )
-        self.browsers = BrowserSide(self.runner, self._relay)
-        """What browsers of this run say goes here."""
         self._outputs = RunOutputs(
-            self,
             self.runner,
-            self._progress,
             record,
             self._notifications,
-            self._background,
+            prepare_game=self._prepare_game,
+            release=self._release,
             hub=hub,
             learner=self._learner,
             relay=self._relay,
             policies=self._policies,
             episodes=self._episodes,
-            writes=self._writes,
-            notices=self._notices,
         )
         self.runner.connect(self._outputs.apply)
-        record.disk.listen(lambda reason: self.runner.do(inputs.DiskChanged(reason)))
+        record.disk.listen(lambda reason: self.runner.do(inputs.disk_changed, reason))
         self._request_ids = itertools.count(1)
 
     def view(self) -> RunView:
@@ -241,13 +235,13 @@ class ActiveRun:
             counters=collection.counters,
             policy_version=self._progress.policy_version,
             episode_return_mean=self._progress.goal.return_mean,
-            updates_dropped=core.num_dropped,
+            updates_dropped=core.updates.num_dropped,
             is_described=self._progress.description is not None,
             learner_is_alive=self._learner.is_alive,
             learner_is_ready=core.learner_is_ready,
             learner_restarts=self._learner.restarts,
             disk_refuses=self._record.disk.reason is not None,
-            collection=collection.standing(),
+            collection=standing_of(collection),
         )
 
     def policy(self, version: int, policy_id: str) -> bytes | None:
@@ -266,36 +260,36 @@ class ActiveRun:
         is_same = directory.described_sha256() == self._module.reference.sha256
         before = await self._record.kept_view() if self._resume else None
         if before is not None and before.random_play is not None and is_same:
-            self.runner.do(before.random_play)
+            self.runner.do(inputs.played_at_random, before.random_play)
         # A run that only shows what is there must not wait for a browser.
         known = self._expected if is_same or not self.trains else None
-        self.runner.do(inputs.Begin(known, is_same, before))
-        self._background.spawn(self._keep_time())
-        await self._notices.idle.wait()
+        self.runner.do(inputs.begin, known, is_same_module=is_same, before=before)
+        self.runner.background.spawn(self._keep_time())
+        await self.runner.notices.idle.wait()
 
     async def let_in(self, identity: str) -> None:
         """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
-        self.runner.ask(inputs.LetIn(identity))
-        await self._notices.idle.wait()
+        self.runner.ask(inputs.let_in, identity)
+        await self.runner.notices.idle.wait()
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
-        self.runner.do(inputs.Pause())
-        await self._notices.idle.wait()
+        self.runner.do(inputs.pause)
+        await self.runner.notices.idle.wait()
 
     async def resume(self) -> None:
         """Go on after `pause`, or after the run paused itself; while the disk refuses it stays paused."""
-        self.runner.do(inputs.Resume())
-        await self._notices.idle.wait()
+        self.runner.do(inputs.resume)
+        await self.runner.notices.idle.wait()
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
-        self.runner.do(inputs.Stop())
+        self.runner.do(ending.stop)
         return await asyncio.shield(self.finished)
 
     async def abort(self) -> None:
         """End now: what is not durable yet is lost, nothing is exported."""
-        self.runner.do(inputs.Abort())
+        self.runner.do(ending.abort)
         await asyncio.shield(self.finished)
 
     async def has_policy(self) -> None:
@@ -360,9 +354,9 @@ class ActiveRun:
     async def _ask(self, request: EvaluationRequest) -> AnswerEvaluation:
         await self.has_policy()
         number = next(self._request_ids)
-        self.runner.ask(replace(request, request_id=number))
+        self.runner.ask(inputs.evaluate, replace(request, request_id=number))
         answer = await self._until_ended(self._outputs.ask(number))
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
         return answer
 
     @property
@@ -374,7 +368,7 @@ class ActiveRun:
         """Have `evaluate` answer with the episodes so far; False: no episode has its result."""
         if not (self.evaluated or (0, 0))[0]:
             return False
-        self.runner.do(inputs.EndEvaluation())
+        self.runner.do(inputs.end_evaluation)
         return True
 
     async def export(self, out_dir: str, version: int | None = None) -> int:
@@ -385,13 +379,9 @@ class ActiveRun:
         await self.has_policy()
         return await self._outputs.export(out_dir, version)
 
-    def _handle_message(self, connection_id: int, message: FromBrowser) -> None:
-        # The relay is there before the browsers' side, which needs it.
-        self.browsers.handle_message(connection_id, message)
-
     # --- what the outputs ask ---
 
-    def prepare_game(self, description: GameDescription) -> None:
+    def _prepare_game(self, description: GameDescription) -> None:
         """The game is known: make the store and give the learner its work."""
         config = self.runner.collection.config.fitted(description)
         directory = self._record.directory
@@ -400,7 +390,7 @@ class ActiveRun:
                 check_same_spaces(Path(self._initialize_from), description)
             self.browsers.store = store = create_store(self.settings, config, directory)
         except AttractError as error:
-            self.runner.do(inputs.Fail(str(error), isinstance(error, ConfigurationError)))
+            self.runner.do(ending.fail, str(error), refused=isinstance(error, ConfigurationError))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
@@ -417,7 +407,7 @@ class ActiveRun:
                     )
                 )
             except AttractError as error:
-                self.runner.do(inputs.Fail(str(error)))
+                self.runner.do(ending.fail, str(error))
                 return
         if self._keep_start is not None and not self._resume:
             self._keep_start(description)
@@ -427,7 +417,7 @@ class ActiveRun:
         )
         if self.trains:
             # The learner is being started meanwhile, which takes longer.
-            self._background.spawn(self._look_at_game())
+            self.runner.background.spawn(self._look_at_game())
 
     async def _accept(self) -> None:
         """The learner continues from the checkpoint: from now on the resumed run is written."""
@@ -441,7 +431,7 @@ class ActiveRun:
         try:
             if self._check:
                 found = await self._checker.check(self._module, CHECK_SECONDS)
-                self.runner.do(inputs.GameChecked(found.findings, found.unplayable))
+                self.runner.do(inputs.game_checked, found.findings, unplayable=found.unplayable)
                 played = found.play
             await self._measure_random_play(played)
         except AttractError as error:
@@ -453,14 +443,14 @@ class ActiveRun:
             return
         random_play = await measure(self._checker, self._module, parameters, checked=checked)
         if random_play is not None:
-            self.runner.do(random_play)
+            self.runner.do(inputs.played_at_random, random_play)
 
-    async def release(self) -> None:
+    async def _release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
         # The run's own state is the last that pages hear of it.
-        await self._notices.idle.wait()
+        await self.runner.notices.idle.wait()
         # What a full disk still refuses is given up.
-        await self._record.disk.wait_unless_full(self._writes.idle)
+        await self._record.disk.wait_unless_full(self.runner.writes.idle)
         await self._keepings.idle.wait()
         # Reports name the episodes that were kept since the state changed last.
         await self._notifications.keep(self.view())
@@ -468,7 +458,7 @@ class ActiveRun:
         log.info("run %s ends: %s, %s", self.run_id, self._progress.state, self._progress.error or "no error")
         try:
             self.browsers.close()
-            self._background.cancel_others()
+            self.runner.background.cancel_others()
             self._outputs.give_up_asked(f"the run ended: {ended}")
             await self._learner.close(at_once=True)
             if self._relay is not None:
@@ -486,12 +476,12 @@ class ActiveRun:
         next_fleet_event = 0.0
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self.runner.do(inputs.Tick())
+            self.runner.do(inputs.tick)
             now = self._clock()
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 fleet = self.fleet()
-                self.runner.do(fleet)
+                self.runner.do(inputs.look_for_workers, fleet)
                 self._notifications.publish("fleet", fleet, keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:

@@ -4,14 +4,14 @@ import contextlib
 import logging
 from collections.abc import Generator
 
-from attract.collection import inputs
+from attract.collection import message_handlers, trust_handlers
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
 from attract.experience.validate import check_block
+from attract.run import ending
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
-from attract.run.inputs import Fail
 from attract.schema import close_codes
 from attract.schema.base import GrantedTier
 from attract.schema.messages import Block, FromBrowser, Hello, Observe
@@ -20,12 +20,11 @@ log = logging.getLogger(__name__)
 
 
 class BrowserSide:
-    """Hears hosts and workers for one run; owned by the active run, used on its event loop.
+    """Hears hosts and workers for one run; owned by the active run, used on its event loop."""
 
-    `relay`: where observations go that the server decides on; None: workers decide themselves.
-    """
-
-    def __init__(self, runner: EffectRunner, relay: CentralRelay | None) -> None:
+    def __init__(self, runner: EffectRunner) -> None:
+        self.relay: CentralRelay | None = None
+        """Where observations go that the server decides on; None: workers decide themselves."""
         self.store: SegmentStore | None = None
         """There once the game is known."""
         self.unpacker: BlockUnpacker | None = None
@@ -34,7 +33,6 @@ class BrowserSide:
         self.faults = 0
         """How often a fault of our own closed a socket."""
         self._runner = runner
-        self._relay = relay
 
     @property
     def is_closed(self) -> bool:
@@ -50,7 +48,7 @@ class BrowserSide:
         if self.is_closed:
             return
         with self._closing_on_error(f"the hello of a {hello.role}"):
-            self._runner.collect(inputs.Connected(connection_id, hello, tier, identity))
+            self._runner.collect(message_handlers.connected, connection_id, hello, tier, identity)
 
     def handle_message(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
@@ -63,15 +61,15 @@ class BrowserSide:
             if isinstance(message, Block):
                 self._take_block(connection_id, message)
                 return
-            if isinstance(message, Observe) and self._relay is not None:
+            if isinstance(message, Observe) and self.relay is not None:
                 self._runner.collection.answered(connection_id, message, self._runner.clock())
-                self._relay.observe(connection_id, message)
+                self.relay.observe(connection_id, message)
                 return
             try:
-                self._runner.collect(inputs.MessageReceived(connection_id, message))
+                self._runner.collect(message_handlers.message_received, connection_id, message)
             except ConfigurationError as error:
                 # The game as described cannot be trained with these settings.
-                self._runner.do(Fail(str(error), refused=True))
+                self._runner.do(ending.fail, str(error), refused=True)
 
     def refused(self, connection_id: int, error: ProtocolError) -> None:
         """A socket is being closed for what came by it, which counts against its sender.
@@ -81,18 +79,18 @@ class BrowserSide:
         if self.is_closed or error.code not in ("malformed", "too_large"):
             return
         if error.code == "malformed":
-            self._runner.collect(inputs.FrameUnreadable(connection_id, error.reason))
+            self._runner.collect(trust_handlers.frame_unreadable, connection_id, error.reason)
         if self._runner.collection.is_describing(connection_id):
             text = f"the game cannot be trained: {error.reason}; {error.fix}"
-            self._runner.do(Fail(text, refused=True))
+            self._runner.do(ending.fail, text, refused=True)
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         if not self.is_closed:
             with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
-                if self._relay is not None:
-                    self._relay.gone(connection_id)
-                self._runner.collect(inputs.Disconnected(connection_id))
+                if self.relay is not None:
+                    self.relay.gone(connection_id)
+                self._runner.collect(message_handlers.disconnected, connection_id)
 
     @contextlib.contextmanager
     def _counting_lies(self, connection_id: int) -> Generator[None]:
@@ -101,7 +99,7 @@ class BrowserSide:
             yield
         except ProtocolError as error:
             if error.code == "malformed":
-                self._runner.collect(inputs.MessageWrong(connection_id, error.reason))
+                self._runner.collect(trust_handlers.message_wrong, connection_id, error.reason)
             raise
 
     @contextlib.contextmanager
@@ -131,7 +129,8 @@ class BrowserSide:
         if self.unpacker is not None:
             block = self.unpacker.unpack(block)
         arrays = check_block(block, self.store.layout)
-        verdict = self._runner.collection.offer_block(
+        collection = self._runner.collection
+        verdict = collection.offer_block(
             connection_id, block, self._runner.clock(), was_deflated=was_deflated
         )
         if verdict.accepted and verdict.rows is not None:
@@ -139,6 +138,7 @@ class BrowserSide:
             try:
                 self.store.write_block(verdict.rows, arrays)
             except BaseException:
-                self._runner.collection.withdraw_block(block, verdict)
+                collection.withdraw_block(block, verdict)
                 raise
-        self._runner.collect(inputs.BlockDecided(connection_id, block, verdict))
+        now = self._runner.clock()
+        self._runner.take(collection.decide_block(connection_id, block, verdict, now), now)

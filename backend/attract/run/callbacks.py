@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from attract.collection import effects as collecting
-from attract.collection.inputs import RequestEvaluation, SetLesson
+from attract.collection import inputs
 from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
 from attract.run import effects
 from attract.run.core_state import CoreState
@@ -43,7 +43,8 @@ def set_lesson(state: CoreState, now: float) -> None:
     controller = state.controller
     parameters = state.progress.parameters = controller.parameters()
     if parameters or controller.lesson_id is not None:
-        state.collect(SetLesson(controller.lesson_id, parameters, controller.base_parameters()), now)
+        base = controller.base_parameters()
+        state.collect(inputs.set_lesson, now, controller.lesson_id, parameters, base)
 
 
 def confirm(state: CoreState, update: int, now: float) -> None:
@@ -64,10 +65,16 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     record: Recording = "extremes" if state.trains and state.settings.recording.keeps else "none"
     if request.record_all:
         record = "all"
-    wanted = RequestEvaluation(
-        request.episodes, request.deterministic, seed, request.version, record, request.seats
+    state.collect(
+        inputs.request_evaluation,
+        now,
+        request.episodes,
+        request.deterministic,
+        seed,
+        version=request.version,
+        record=record,
+        seats=request.seats,
     )
-    state.collect(wanted, now)
     return True
 
 
@@ -104,7 +111,7 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
             "browsers of your own; start one with the dashboard's `Run the workers in this tab`"
         )
         report = GameReport(kind="strangers", name="Unconfirmed", text=text, stack=None)
-        state.out.append(effects.Report(report))
+        state.out.append(collecting.Report(report))
     if state.progress.goal.evaluated(update, view) == "finish":
         state.end("finished", now, version=view.policy_version)
     else:

@@ -1,10 +1,11 @@
 """The run core's handlers of the collection core's effects; those without a handler come out as they are."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from attract.collection import effects as collecting
 from attract.errors import ConfigurationError
-from attract.run import callbacks, effects, versions
+from attract.run import callbacks, versions
 from attract.run.core_state import CoreState, Handler
 from attract.run.life import Event, PauseReason, Phase
 from attract.schema.game import GameDescription
@@ -21,20 +22,11 @@ def sending(state: CoreState, effect: collecting.Send, now: float) -> None:
             state.changed()
 
 
-def lease_finished(state: CoreState, effect: collecting.LeaseFinished, now: float) -> None:
-    """For the metrics."""
-    try:
-        state.progress.statistics.lease_finished(effect.seconds)
-    except Exception as error:
-        state.out.append(effects.Fault("LeaseFinished", error))
-
-
 def lease_closed(state: CoreState, effect: collecting.LeaseClosed, now: float) -> None:
     """For the metrics."""
-    try:
-        state.progress.statistics.closed(effect.close)
-    except Exception as error:
-        state.out.append(effects.Fault("LeaseClosed", error))
+    state.progress.statistics.closed(effect.close)
+    if effect.seconds is not None:
+        state.progress.statistics.lease_finished(effect.seconds)
 
 
 def unconfirmed(state: CoreState, effect: collecting.Unconfirmed, now: float) -> None:
@@ -75,7 +67,7 @@ def describe(state: CoreState, description: GameDescription, now: float) -> None
         state.fail(str(error), now, refused=True)
         return
     callbacks.set_lesson(state, now)
-    state.out.append(effects.PrepareGame(description))
+    state.out.append(collecting.GameKnown(description))
     state.changed()
 
 
@@ -88,14 +80,15 @@ def other_game(run_id: str, known: GameDescription, description: GameDescription
     )
 
 
-def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> None:
+def game_broken(state: CoreState, effect: collecting.Report, now: float) -> None:
     """The game failed: everyone is told; where it is fatal the run ends."""
     report = effect.report
     said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
     text = f"the game failed ({report.kind}): {said}"
     if effect.fatal:
         report = report.model_copy(update={"run_error": text})
-    state.out.append(effects.Report(report, effect.method, effect.recorded if state.trains else None))
+    recorded = effect.recorded if state.trains else None
+    state.out.append(replace(effect, report=report, recorded=recorded))
     if report.worker_lost:
         state.progress.worker_lost(report)
         state.changed()
@@ -107,16 +100,13 @@ def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> 
 
 HANDLERS: Final[dict[type[Any], Handler]] = {
     collecting.Send: sending,
-    collecting.StartWarmup: versions.start_warmup,
-    collecting.StartUpdate: versions.start_update,
-    collecting.UpdateAwaited: versions.update_awaited,
+    collecting.SendToLearner: versions.to_learner,
     collecting.EpisodesCounted: callbacks.episodes_counted,
-    collecting.LeaseFinished: lease_finished,
     collecting.LeaseClosed: lease_closed,
     collecting.EvaluationDone: callbacks.evaluation_done,
     collecting.EpisodesRecorded: callbacks.episodes_recorded,
     collecting.GameKnown: game_known,
-    collecting.GameBroken: game_broken,
+    collecting.Report: game_broken,
     collecting.Unconfirmed: unconfirmed,
     collecting.ForgerCaught: forger_caught,
 }

@@ -1,13 +1,13 @@
 """State of the run core, and its smallest steps: pauses, ends, effects."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from attract.collection import effects as collecting
-from attract.collection.core import CollectionCore
-from attract.collection.inputs import EndRun, Input, Pause, Resume
+from attract.collection import inputs
+from attract.collection.core import CollectionCore, Input, P
 from attract.curriculum.controller import Action, CurriculumController
 from attract.run import effects
 from attract.run.effects import Effect
@@ -23,7 +23,7 @@ from attract.schema.learner import Counters, Published, Ready, Train
 from attract.settings.run import RunSettings
 
 Handler = Callable[["CoreState", Any, float], None]
-"""Handles one type of input, or one type of effect of the collection core."""
+"""Handles one type of effect of the collection core."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,10 @@ class Commit:
 
 
 class CoreState:
-    """Everything the run core remembers. Used by the core and the modules of its decisions alone."""
+    """Everything the run core remembers; changed by the modules of its decisions alone."""
+
+    handlers: Mapping[type[Any], Handler] = {}
+    """By the kind of effect of the collection core; the others come out again."""
 
     def __init__(
         self,
@@ -44,13 +47,15 @@ class CoreState:
         collection: CollectionCore,
         controller: CurriculumController,
         progress: RunProgress,
-        handlers: dict[type[Any], Handler],
         *,
-        num_cores: int,
-        starts_untrained: bool,
-        trains: bool,
+        num_cores: int = 1,
+        starts_untrained: bool = True,
+        trains: bool = True,
         expected: GameDescription | None = None,
     ) -> None:
+        """`num_cores`: of this machine; `starts_untrained`: its first policy is random; `trains`: False for a
+        past run that is only evaluated or exported, and keeps nothing.
+        """
         self.settings = settings
         self.collection = collection
         self.controller = controller
@@ -58,8 +63,6 @@ class CoreState:
         self.life = progress.life
         self.updates = Updates()
         self.evaluations = Evaluations()
-        self.handlers = handlers
-        """By the kind of effect of the collection core; the others come out again."""
         self.num_cores = num_cores
         self.starts_untrained = starts_untrained
         self.trains = trains
@@ -72,7 +75,7 @@ class CoreState:
         self.was_resumed = False
         """The first learner of this session has brought what its checkpoint knew."""
         self.sockets_refused = 0
-        """For the metrics; the runner says it."""
+        """So far, for the metrics; the effect runner sets it."""
         self.due: list[Action] = []
         self.held: dict[int, list[Action]] = {}
         """What fell due with updates whose version is not announced yet."""
@@ -108,9 +111,9 @@ class CoreState:
         """Whether the learner's words mean nothing any more."""
         return self.is_aborted or self.life.phase in (Phase.CLOSING, Phase.ENDED)
 
-    def collect(self, event: Input, now: float) -> None:
+    def collect(self, handler: Input[P], now: float, *args: P.args, **kwargs: P.kwargs) -> None:
         """Give the collection core an input, and take in what it emits."""
-        self.absorb(self.collection.handle(event, now), now)
+        self.absorb(self.collection.handle(handler, now, *args, **kwargs), now)
 
     def absorb(self, emitted: Iterable[collecting.Effect], now: float) -> None:
         """Take in what the collection core emits, in its order, before anything else is decided."""
@@ -138,14 +141,14 @@ class CoreState:
         was_paused = bool(self.life.reasons)
         self.life.pause(reason, text)
         if not was_paused:
-            self.collect(Pause(), now)
+            self.collect(inputs.pause, now)
 
     def lift(self, now: float, *reasons: PauseReason) -> None:
         """These hold no longer; with the last of them the run goes on."""
         was_paused = bool(self.life.reasons)
         self.life.lift(*reasons)
         if was_paused and not self.life.reasons:
-            self.collect(Resume(), now)
+            self.collect(inputs.resume, now)
 
     def fail(self, error: str, now: float, *, refused: bool = False) -> None:
         """The run cannot go on; one that ends already has this error besides."""
@@ -168,7 +171,7 @@ class CoreState:
         if error is not None:
             self.life.fail(error)
         self.export_version = version
-        self.collect(EndRun(), now)
+        self.collect(inputs.end_run, now)
 
     def forget(self) -> None:
         """What is in the learner's hands is lost."""

@@ -6,30 +6,14 @@ from typing import Literal
 
 from attract.collection import effects as collection
 from attract.runs.metrics import UpdateRow
-from attract.schema.api import EvaluationView, GameReport
+from attract.schema.api import EvaluationView
 from attract.schema.base import WireModel
-from attract.schema.game import GameDescription
-from attract.schema.game_messages import MethodSource
-from attract.schema.learner import Awaited, Counters, Train, Warmup
+from attract.schema.learner import Counters
 from attract.schema.messages import EpisodeResult
 from attract.schema.recorded_episode import EpisodeRole, EpisodeSource, RecordedEpisode
 
 Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log", "episode"]
 """Kind of an event that pages hear."""
-
-
-@dataclass(frozen=True)
-class PrepareGame:
-    """The game is known and can be trained: make the store, begin the learner and central inference."""
-
-    description: GameDescription
-
-
-@dataclass(frozen=True)
-class SendToLearner:
-    """Send the learner its work."""
-
-    message: Warmup | Train | Awaited
 
 
 @dataclass(frozen=True)
@@ -61,17 +45,6 @@ class Publish:
 
     kind: Kind
     body: WireModel
-
-
-@dataclass(frozen=True)
-class Report:
-    """Something broke: tell everyone, in the places of its author."""
-
-    report: GameReport
-    method: MethodSource | None = None
-    """The method that failed, whose place stands in for a stack."""
-    recorded: RecordedEpisode | None = None
-    """The episode that failed: kept with the first report of its kind."""
 
 
 @dataclass(frozen=True)
@@ -143,22 +116,11 @@ class Release:
     """The run has ended: nothing more is heard or written, its directory is free."""
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A notification could not be sent; the run continues."""
-
-    what: str
-    error: Exception
-
-
 RunEffect = (
-    PrepareGame
-    | SendToLearner
-    | CommitRow
+    CommitRow
     | PublishRow
     | KeepPolicies
     | Publish
-    | Report
     | KeepEpisodes
     | StateChanged
     | MarkBest
@@ -168,6 +130,5 @@ RunEffect = (
     | ExportLast
     | EndLearner
     | Release
-    | Fault
 )
 Effect = RunEffect | collection.Effect

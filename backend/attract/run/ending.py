@@ -1,56 +1,56 @@
 """How a run ends: what is under way is finished, the last version exported, the learner ended."""
 
-from attract.run import effects, inputs
+from attract.run import effects
 from attract.run.core_state import CoreState
 from attract.run.life import Event, Phase
 
 
-def stop(state: CoreState, event: inputs.Stop, now: float) -> None:
-    """Finish the update under way, save, export, end."""
+def stop(state: CoreState, now: float) -> None:
+    """A person: finish the update under way, save, export, end."""
     state.end("stopped", now)
 
 
-def fail(state: CoreState, event: inputs.Fail, now: float) -> None:
-    """End with this error."""
-    state.fail(event.error, now, refused=event.refused)
+def fail(state: CoreState, now: float, error: str, *, refused: bool = False) -> None:
+    """A part of the run cannot go on: end with this error; `refused`: the request itself is impossible."""
+    state.fail(error, now, refused=refused)
 
 
-def broke(state: CoreState, event: inputs.Broke, now: float) -> None:
-    """End with this error; discard what was half decided."""
+def broke(state: CoreState, now: float, error: str) -> None:
+    """A fault of our own: end with this error; discard what was half decided."""
     state.pending.clear()
     state.due.clear()
-    state.fail(event.error, now)
+    state.fail(error, now)
 
 
-def export_done(state: CoreState, event: inputs.ExportDone, now: float) -> None:
-    """`ExportLast` was done: the learner ends."""
-    if state.life.phase is Phase.EXPORTING and event.attempt == state.num_exports:
-        state.export, state.progress.newest_model = (event.version, event.folder), event.version
+def export_done(state: CoreState, now: float, attempt: int, version: int | None, folder: str | None) -> None:
+    """`ExportLast` wrote this version into that folder: the learner ends."""
+    if state.life.phase is Phase.EXPORTING and attempt == state.num_exports:
+        state.export, state.progress.newest_model = (version, folder), version
         close(state, Event.EXPORTED)
 
 
-def export_failed(state: CoreState, event: inputs.ExportFailed, now: float) -> None:
+def export_failed(state: CoreState, now: float, attempt: int, error: str) -> None:
     """`ExportLast` failed: the learner ends, and the run tells why."""
-    if state.life.phase is Phase.EXPORTING and event.attempt == state.num_exports:
+    if state.life.phase is Phase.EXPORTING and attempt == state.num_exports:
         state.progress.newest_model = None
-        state.life.fail(state.life.error or event.error)
+        state.life.fail(state.life.error or error)
         close(state, Event.EXPORTED)
 
 
-def learner_ended(state: CoreState, event: inputs.LearnerEnded, now: float) -> None:
+def learner_ended(state: CoreState, now: float) -> None:
     """`EndLearner` is done."""
     if state.life.phase is Phase.CLOSING:
         over(state, Event.LEARNER_ENDED)
 
 
-def cannot_end(state: CoreState, event: inputs.CannotEnd, now: float) -> None:
+def cannot_end(state: CoreState, now: float, error: str) -> None:
     """The run cannot be ended in good order."""
     if state.life.is_ending and not state.life.is_over:
-        give_up(state, event.error)
+        give_up(state, error)
 
 
-def abort(state: CoreState, event: inputs.Abort, now: float) -> None:
-    """End now: what is not durable yet is lost, nothing is exported."""
+def abort(state: CoreState, now: float) -> None:
+    """A person: end now: what is not durable yet is lost, nothing is exported."""
     state.is_aborted = True
     state.has_lost_policy = False
     state.forget()

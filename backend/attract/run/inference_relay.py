@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from attract.collection import trust_handlers
 from attract.collection.effects import SendPolicy
-from attract.collection.inputs import MessageWrong
 from attract.errors import InferenceError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace, ring_path
 from attract.processes.children import InferenceLink, StartInference
+from attract.run import ending
 from attract.run.effect_runner import EffectRunner
-from attract.run.inputs import Fail
 from attract.run.policy_cache import PolicyCache
 from attract.run.ports import BrowserSockets
 from attract.schema.base import WireModel
@@ -227,7 +227,7 @@ class CentralRelay:
             last_error = f"{type(error).__name__}: {error}"
         if not self._ending:
             why = f": {last_error}" if last_error else ""
-            self._runner.do(Fail(f"the inference process ended{why}"))
+            self._runner.do(ending.fail, f"the inference process ended{why}")
 
     def _inferred(self, message: PolicyInferred) -> None:
         self._ready[message.policy_version] = message
@@ -251,7 +251,7 @@ class CentralRelay:
         connection_id = self._connections.get(message.worker_id)
         if connection_id is not None and connection_id not in self._closing:
             self._refuse(connection_id, malformed(message.reason, fix=message.fix))
-            self._runner.collect(MessageWrong(connection_id, message.reason))
+            self._runner.collect(trust_handlers.message_wrong, connection_id, message.reason)
 
     def _refuse(self, connection_id: int, error: ProtocolError) -> None:
         self._closing.add(connection_id)

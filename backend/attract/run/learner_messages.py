@@ -4,11 +4,9 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from attract.collection.effects import Note
-from attract.run import inputs
-from attract.run.background import WorkInOrder
+from attract.run import versions
 from attract.run.effect_runner import EffectRunner
 from attract.run.notifications import Notifications
-from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.runs.metrics import UpdateRow
 from attract.schema.learner import Counters, Dropped, Noted, Published, Ready, Trained
@@ -25,19 +23,16 @@ class LearnerMessages:
     def __init__(
         self,
         runner: EffectRunner,
-        progress: RunProgress,
         record: RunRecord,
         notifications: Notifications,
-        writes: WorkInOrder,
         accept: Callable[[], Awaitable[None]],
     ) -> None:
         """`accept`: called when a learner has its policy, before anything is written of it."""
         self._accept = accept
         self._runner = runner
-        self._progress = progress
+        self._progress = runner.core.progress
         self._record = record
         self._notifications = notifications
-        self._writes = writes
 
     async def learner_ready(self, ready: Ready) -> None:
         """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
@@ -49,8 +44,9 @@ class LearnerMessages:
             # A checkpoint whose row was not written: its learner, or this server, was killed between.
             await self._commit_lost(row, counters)
         seconds, version = await self._record.newest_row()
-        self._runner.do(inputs.LearnerReady(ready, seconds, version, await self._record.rows()))
-        await self._writes.idle.wait()
+        rows = await self._record.rows()
+        self._runner.do(versions.learner_ready, ready, seconds=seconds, policy_version=version, rows=rows)
+        await self._runner.writes.idle.wait()
 
     async def _commit_lost(self, row: UpdateRow, counters: Counters) -> None:
         log.info("the row of update %d is written from the checkpoint of its version", row.update)
@@ -63,9 +59,14 @@ class LearnerMessages:
 
     async def update_moved(self, message: Trained | Published | Dropped) -> None:
         """An update is trained, its version is durable (D1), or it was undone (P8)."""
-        self._runner.do(message)
-        if isinstance(message, Published):
-            await self._writes.idle.wait()
+        match message:
+            case Trained():
+                self._runner.do(versions.trained, message)
+            case Published():
+                self._runner.do(versions.published, message)
+                await self._runner.writes.idle.wait()
+            case Dropped():
+                self._runner.do(versions.dropped, message)
 
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or no longer does."""
@@ -78,8 +79,8 @@ class LearnerMessages:
     def learner_lost(self) -> None:
         """The supervisor starts another learner; what this one had not made durable is collected again."""
         self.stalled(None)
-        self._runner.do(inputs.LearnerLost())
+        self._runner.do(versions.learner_lost)
 
     def learner_failed(self, why: str) -> None:
         """The supervisor gave up."""
-        self._runner.do(inputs.LearnerFailed(f"{why}; see {self._record.directory.logs}"))
+        self._runner.do(versions.learner_failed, f"{why}; see {self._record.directory.logs}")

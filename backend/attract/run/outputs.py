@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from attract.collection import effects as collecting
 from attract.errors import AttractError
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import effects, inputs
-from attract.run.background import BackgroundTasks, WorkInOrder
+from attract.run import effects, ending, inputs, versions
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.episode_keeper import EpisodeKeeper
@@ -19,7 +18,6 @@ from attract.run.inference_relay import CentralRelay
 from attract.run.notifications import Notifications
 from attract.run.policy_cache import PolicyCache
 from attract.run.ports import BrowserSockets
-from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.schema.game import GameDescription
 from attract.schema.learner import Export
@@ -30,51 +28,39 @@ TIMER_SECONDS = 0.002
 log = logging.getLogger(__name__)
 
 
-class RunHousing(Protocol):
-    """What the outputs ask of the active run; all on the event loop."""
-
-    def prepare_game(self, description: GameDescription) -> None:
-        """Make what a game needs: store, learner, central inference."""
-        ...
-
-    async def release(self) -> None:
-        """Give everything back; nothing is applied any more."""
-        ...
-
-
 class RunOutputs:
     """Does what effects say; owned by the active run, on its event loop. Decides nothing."""
 
     def __init__(
         self,
-        housing: RunHousing,
         runner: EffectRunner,
-        progress: RunProgress,
         record: RunRecord,
         notifications: Notifications,
-        background: BackgroundTasks,
         *,
+        prepare_game: Callable[[GameDescription], None],
+        release: Callable[[], Coroutine[Any, Any, None]],
         hub: BrowserSockets,
         learner: LearnerSupervisor,
         relay: CentralRelay | None,
         policies: PolicyCache,
         episodes: EpisodeKeeper,
-        writes: WorkInOrder,
-        notices: WorkInOrder,
     ) -> None:
-        """`writes`: what the record must keep, in order; `notices`: what pages are told of its state."""
+        """What it does with; all on the event loop.
+
+        Args:
+            prepare_game: makes what a game needs: store, learner, central inference.
+            release: gives everything back; nothing is applied any more.
+        """
         self._runner = runner
-        self._progress = progress
+        background, writes = runner.background, runner.writes
+        self._progress = runner.core.progress
         self._record = record
         self._notifications = notifications
-        self._background = background
         self._hub = hub
         self._learner = learner
         self._relay = relay
         self._policies = policies
         self._episodes = episodes
-        self._writes = writes
-        self._notices = notices
         self._has_kept_model = False
         self._unpublished: list[tuple[Any, effects.Kind, Any]] = []
         """Events of the row that was committed last: event, kind, body."""
@@ -92,13 +78,13 @@ class RunOutputs:
                 "%s is left out: %s", effect.identity, effect.what
             ),
             collecting.Note: notifications.note,
-            effects.PrepareGame: lambda effect: housing.prepare_game(effect.description),
-            effects.SendToLearner: lambda effect: learner.send(effect.message),
+            collecting.GameKnown: lambda effect: prepare_game(effect.description),
+            collecting.SendToLearner: lambda effect: learner.send(effect.message),
             effects.CommitRow: lambda effect: writes.add(partial(self._commit, effect)),
             effects.PublishRow: self._publish_row,
             effects.KeepPolicies: self._keep_policies,
             effects.Publish: lambda effect: notifications.publish(effect.kind, effect.body),
-            effects.Report: self._report,
+            collecting.Report: self._report,
             effects.KeepEpisodes: lambda effect: episodes.keep(effect),
             effects.StateChanged: self._state_changed,
             effects.MarkBest: lambda effect: writes.add(partial(record.mark_best, effect.policy_version)),
@@ -109,8 +95,7 @@ class RunOutputs:
             effects.AnswerEvaluation: lambda effect: writes.add(partial(self._answer, effect)),
             effects.ExportLast: lambda effect: self._begin_ending(self._export_last(effect)),
             effects.EndLearner: lambda effect: self._begin_ending(self._end_learner(effect)),
-            effects.Release: lambda effect: background.spawn(housing.release()),
-            effects.Fault: self._fault,
+            effects.Release: lambda effect: background.spawn(release()),
         }
 
     def apply(self, effect: Effect) -> None:
@@ -159,11 +144,11 @@ class RunOutputs:
 
     def _pool_changed(self, effect: collecting.PoolChanged) -> None:
         self._policies.hold(effect.versions)
-        self._writes.add(partial(self._record.keep_opponents, effect.versions))
+        self._runner.writes.add(partial(self._record.keep_opponents, effect.versions))
 
     async def _wake_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds + TIMER_SECONDS)
-        self._runner.do(inputs.Tick())
+        self._runner.do(inputs.tick)
 
     # --- versions ---
 
@@ -173,11 +158,11 @@ class RunOutputs:
             events = await self._record.commit_update(effect.row, view, effect.bodies)
         except Exception as error:
             log.exception("the row of update %d could not be written", effect.row.update)
-            self._runner.do(inputs.RowFailed(f"{type(error).__name__}: {error}"))
+            self._runner.do(versions.row_failed, f"{type(error).__name__}: {error}")
             return
         committed = zip(events, effect.bodies, strict=True)
         self._unpublished = [(event, kind, body) for event, (kind, body) in committed]
-        self._runner.do(inputs.RowCommitted())
+        self._runner.do(versions.row_committed)
 
     def _publish_row(self, effect: effects.PublishRow) -> None:
         for event, kind, body in self._unpublished:
@@ -190,11 +175,11 @@ class RunOutputs:
             # All policies of a run, and all their versions, have one graph.
             self._has_kept_model = True
             first = next(iter(effect.onnx.values()))
-            self._writes.add(lambda: self._record.keep_model(first))
+            self._runner.writes.add(lambda: self._record.keep_model(first))
 
     def _add_evaluation(self, effect: effects.AddEvaluation) -> None:
         update, agent_steps, values = effect.update, effect.agent_steps, dict(effect.values)
-        self._writes.add(lambda: self._record.add_evaluation(update, agent_steps, values))
+        self._runner.writes.add(lambda: self._record.add_evaluation(update, agent_steps, values))
 
     async def _answer(self, effect: effects.AnswerEvaluation) -> None:
         future = self._asked.pop(effect.request_id, None)
@@ -203,39 +188,36 @@ class RunOutputs:
 
     # --- pages ---
 
-    def _report(self, effect: effects.Report) -> None:
+    def _report(self, effect: collecting.Report) -> None:
         shown = self._notifications.report(effect.report, effect.method)
         if effect.recorded is not None and shown.episode_id is None:
             self._episodes.keep_failure(shown, effect.recorded)
 
     def _state_changed(self, effect: effects.StateChanged) -> None:
         # As it stands now, not when those before it are told.
-        self._notices.add(partial(self._notifications.changed, self._notifications.view()))
-
-    def _fault(self, effect: effects.Fault) -> None:
-        raise effect.error
+        self._runner.notices.add(partial(self._notifications.changed, self._notifications.view()))
 
     # --- the end ---
 
     def _begin_ending(self, work: Awaitable[None]) -> None:
-        self._background.spawn(self._or_give_up(work))
+        self._runner.background.spawn(self._or_give_up(work))
 
     async def _or_give_up(self, work: Awaitable[None]) -> None:
         try:
             await work
         except Exception as error:
             log.exception("run %s could not be ended in good order", self._progress.run_id)
-            self._runner.do(inputs.CannotEnd(f"{type(error).__name__}: {error}"))
+            self._runner.do(ending.cannot_end, f"{type(error).__name__}: {error}")
 
     async def _export_last(self, effect: effects.ExportLast) -> None:
         folder = self._record.directory.export
         try:
             version = await self.export(str(folder.resolve()), effect.policy_version)
         except AttractError as error:
-            self._runner.do(inputs.ExportFailed(effect.attempt, str(error)))
+            self._runner.do(ending.export_failed, effect.attempt, str(error))
             return
-        self._runner.do(inputs.ExportDone(effect.attempt, version, str(folder)))
+        self._runner.do(ending.export_done, effect.attempt, version, str(folder))
 
     async def _end_learner(self, effect: effects.EndLearner) -> None:
         await self._learner.close(at_once=effect.at_once)
-        self._runner.do(inputs.LearnerEnded())
+        self._runner.do(ending.learner_ended)

@@ -1,31 +1,46 @@
 """Versions of a run: trained, made durable, announced, undone, lost with their learner (rules D1, P8)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from attract.collection import effects as collecting
+from attract.collection import learner_handlers
 from attract.errors import ConfigurationError
-from attract.run import callbacks, effects, inputs
+from attract.run import callbacks, effects
 from attract.run.core_state import Commit, CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
-from attract.schema.learner import Awaited, Counters, Dropped, Published, Ready, Train, Trained, Warmup
+from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained
 
 MAX_DROPPED_UPDATES: Final = 3
 """Rule P8: this many updates undone in a row pause the run."""
 
 
-def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> None:
-    """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
+def learner_ready(
+    state: CoreState,
+    now: float,
+    ready: Ready,
+    *,
+    seconds: float = 0.0,
+    policy_version: int | None = None,
+    rows: Iterable[tuple[int, int, dict[str, float]]] = (),
+) -> None:
+    """A learner has its policy: fresh, or from the newest checkpoint (D2).
+
+    Args:
+        seconds: the run's time at its newest row.
+        policy_version: of the newest row; None: there is no row.
+        rows: update, agent steps and metrics of each row.
+    """
     if state.life.phase in (Phase.CLOSING, Phase.ENDED) or state.is_aborted:
         return
-    progress, ready = state.progress, event.ready
-    progress.ready(ready, event.seconds)
-    progress.examine_again(event.rows)
+    progress = state.progress
+    progress.ready(ready, seconds)
+    progress.examine_again(rows)
     if ready.needs_warmup:
         go_on_with(state, ready, now)
-    elif event.policy_version != ready.policy_version:
+    elif policy_version != ready.policy_version:
         # Version 0 of a run without a warm-up, which no update made.
         row = progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {}, now)
         write(state, Commit(row, ready.counters, ready))
@@ -34,13 +49,13 @@ def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> N
         go_on_with(state, ready, now)
 
 
-def trained(state: CoreState, trained: Trained, now: float) -> None:
+def trained(state: CoreState, now: float, trained: Trained) -> None:
     """An update is done: the next may begin while this one's version is written."""
     if not state.is_closed and count(state, trained, now):
-        state.collect(trained, now)
+        state.collect(learner_handlers.end_update, now, trained)
 
 
-def published(state: CoreState, published: Published, now: float) -> None:
+def published(state: CoreState, now: float, published: Published) -> None:
     """A version is durable: its row is to be committed, then workers have it (D1)."""
     if state.is_closed:
         return
@@ -57,7 +72,7 @@ def published(state: CoreState, published: Published, now: float) -> None:
     write(state, Commit(row, counters, published))
 
 
-def row_committed(state: CoreState, event: inputs.RowCommitted, now: float) -> None:
+def row_committed(state: CoreState, now: float) -> None:
     """The row is safe: from now on this is how the run stands, and its version may be announced (D1)."""
     commit, state.commit = state.commit, None
     if commit is None:
@@ -72,13 +87,13 @@ def row_committed(state: CoreState, event: inputs.RowCommitted, now: float) -> N
         announce(state, commit.row, commit.said, now)
 
 
-def row_failed(state: CoreState, event: inputs.RowFailed, now: float) -> None:
+def row_failed(state: CoreState, now: float, error: str) -> None:
     """The row cannot be written, and that is not the disk's doing: its version is never announced."""
     state.commit = None
-    state.fail(event.error, now)
+    state.fail(error, now)
 
 
-def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
+def dropped(state: CoreState, now: float, dropped: Dropped) -> None:
     """An update was undone (P8): its rows are free, and three in a row pause the run."""
     train = state.updates.drop(dropped.batch_id)
     if train is not None:
@@ -88,7 +103,7 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
     if pauses:
         # First: else the core would begin another at once.
         state.pause(PauseReason.DROPPED_UPDATES, now, text)
-    state.collect(dropped, now)
+    state.collect(learner_handlers.dropped, now, dropped)
     report = GameReport(
         kind="update",
         name="UpdateDropped",
@@ -96,19 +111,19 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
         stack=None,
         run_error=text if pauses else None,
     )
-    state.out.append(effects.Report(report))
+    state.out.append(collecting.Report(report))
     if pauses:
         state.out.append(collecting.Note("paused", text))
         state.changed()
 
 
-def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> None:
+def learner_lost(state: CoreState, now: float) -> None:
     """The learner died; another is started. What this one had not made durable is collected again."""
     state.has_lost_policy = state.has_lost_policy or state.has_policy
     state.forget()
     if state.is_closed:
         return
-    state.collect(event, now)
+    state.collect(learner_handlers.lost, now)
     if state.awaited is not None:
         # What was decided of its version is gone with it.
         state.awaited = None
@@ -117,16 +132,16 @@ def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> Non
         state.life.happened(Event.LEARNER_LOST)
 
 
-def learner_failed(state: CoreState, event: inputs.LearnerFailed, now: float) -> None:
-    """There is no learner, and there will be none."""
+def learner_failed(state: CoreState, now: float, why: str) -> None:
+    """The supervisor gave up: there is no learner, and there will be none."""
     state.has_lost_policy = False
     state.forget()
     if state.life.phase is Phase.EXPORTING:
         state.life.happened(Event.LEARNER_LOST)
     was_ending = state.life.is_ending
-    state.fail(event.why, now)
+    state.fail(why, now)
     if was_ending and not state.life.is_over:
-        state.life.fail(event.why)
+        state.life.fail(why)
 
 
 def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
@@ -147,7 +162,7 @@ def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
             opponents = ready.curriculum.get("opponents", {})
             state.collection.opponents.load(opponents, state.collection.config.opponents)
         callbacks.set_lesson(state, now)
-    state.collect(ready, now)
+    state.collect(learner_handlers.ready, now, ready)
     state.learner_is_ready = True
     state.changed()
 
@@ -206,7 +221,7 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     """Let workers have a committed version, and do what was decided of it."""
     for update in [update for update in state.held if update <= row.update]:
         state.due += state.held.pop(update)
-    state.collect(published, now)
+    state.collect(learner_handlers.published, now, published)
     state.out.append(effects.PublishRow())
     if state.awaited is not None and state.awaited[0] == row.update:
         decision = state.awaited[1]
@@ -243,21 +258,12 @@ def train_message(state: CoreState, train: Train) -> Train:
     return state.train
 
 
-def start_update(state: CoreState, effect: collecting.StartUpdate, now: float) -> None:
-    """The learner gets an update, with what there is to say of it already."""
-    train = train_message(state, effect.train)
-    values = state.progress.metrics_so_far(train.counters, state.fleet(now), now) | _won(state)
-    train = train.model_copy(update={"metrics": values})
-    state.updates.begin(train)
-    state.out.append(effects.SendToLearner(train))
-
-
-def update_awaited(state: CoreState, effect: collecting.UpdateAwaited, now: float) -> None:
-    """The learner hears that a batch waits for its update."""
-    state.out.append(effects.SendToLearner(Awaited(batch_id=effect.batch_id)))
-
-
-def start_warmup(state: CoreState, effect: collecting.StartWarmup, now: float) -> None:
-    """The learner gets the random play that sets its statistics (rule P7)."""
-    shares = {name: list(rows) for name, rows in effect.rows_by_policy.items()}
-    state.out.append(effects.SendToLearner(Warmup(rows=list(effect.rows), rows_by_policy=shares)))
+def to_learner(state: CoreState, effect: collecting.SendToLearner, now: float) -> None:
+    """The learner gets its work; an update with what there is to say of it already."""
+    if isinstance(effect.message, Train):
+        train = train_message(state, effect.message)
+        values = state.progress.metrics_so_far(train.counters, state.fleet(now), now) | _won(state)
+        train = train.model_copy(update={"metrics": values})
+        state.updates.begin(train)
+        effect = collecting.SendToLearner(train)
+    state.out.append(effect)

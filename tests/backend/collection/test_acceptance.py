@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from attract.collection import effects, inputs
+from attract.collection import effects
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.effects import Verdict
 from attract.collection.leases import LeaseBook
@@ -158,7 +158,7 @@ class Faults(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.driven.wait(seconds)
 
-    @precondition(lambda self: self.driven.core.updating)
+    @precondition(lambda self: self.driven.updating)
     @rule(drop=st.booleans())
     def finish_update(self, drop: bool) -> None:
         rows = self.driven.trains[-1].rows
@@ -191,7 +191,7 @@ class Faults(RuleBasedStateMachine):
                 for message in self.driven.workers[connection_id].play():
                     self.deliver(connection_id, message)
             self.updates_hold_accepted_segments_once()
-            if self.driven.core.updating:
+            if self.driven.updating:
                 self.finish_update(drop=False)
             if not any(worker.leases for worker in self.driven.workers.values()):
                 self.driven.wait(16.0)
@@ -289,8 +289,7 @@ def test_C1_a_block_too_old_by_the_time_it_is_written_is_refused() -> None:
     driven.play(10)  # the update of version 0 begins
     driven.publish()
     driven.play(10)  # and that of version 1: the next one takes version 1 and up
-    wanted = driven.core.handle(inputs.BlockDecided(11, block, verdict), driven.now)
-    driven.do(wanted)
+    driven.do(driven.core.decide_block(11, block, verdict, driven.now))
     assert not driven.acks[-1].accepted
     assert driven.core.fleet_view(0.0).blocks_refused == 1
 
@@ -327,4 +326,5 @@ def test_hostile_04_a_close_of_a_lease_that_is_not_the_senders_counts_for_nothin
     driven.say(10, close.model_copy(update={"lease_id": 999}))
     assert not driven.wanted(effects.LeaseClosed)
     driven.say(11, close)
-    assert driven.wanted(effects.LeaseClosed) == [effects.LeaseClosed(close)]
+    (closed,) = driven.wanted(effects.LeaseClosed)
+    assert closed.close == close

@@ -15,6 +15,7 @@ from attract.collection.batches import (
 from attract.collection.planning import start_warmup
 from attract.collection.seating import Seating
 from attract.schema.episodes import Episode, Episodes
+from attract.schema.learner import Warmup
 from blocks import played_block
 from driven_core import DrivenCore
 
@@ -289,6 +290,8 @@ def test_P7_each_policys_warm_up_is_known_by_its_rows() -> None:
     rows = rows_of_policies(blocks, seating)
     assert rows == {"hunter": (10, 13), "prey": (11, 12, 14, 15)}
     assert rows_of_policies([], seating) == {"hunter": (), "prey": ()}
-    warmup = start_warmup(blocks, seating)
-    assert warmup.rows == (10, 11, 12, 13, 14, 15) and warmup.rows_by_policy == rows
-    assert start_warmup(blocks, Seating(("main",) * 3)).rows_by_policy == {}
+    warmup = start_warmup(blocks, seating).message
+    by_policy = {name: list(share) for name, share in rows.items()}
+    assert warmup == Warmup(rows=[10, 11, 12, 13, 14, 15], rows_by_policy=by_policy)
+    alone = start_warmup(blocks, Seating(("main",) * 3)).message
+    assert alone == Warmup(rows=warmup.rows)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attract.collection.beginning import beginning_text
+from attract.collection.beginning import beginning_of, beginning_text
 from attract.collection.config import MAX_WARMUP_SECONDS
 from attract.schema.api import BeginningView
 from attract.schema.messages import Progress
@@ -16,7 +16,7 @@ BEGINNINGS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "beginnin
 
 
 def stage(driven: DrivenCore) -> tuple[str, int, int] | None:
-    beginning = driven.core.beginning(driven.now)
+    beginning = beginning_of(driven.core, driven.now)
     return None if beginning is None else (beginning.stage, beginning.steps, beginning.total_steps)
 
 
@@ -60,7 +60,7 @@ def test_seconds_are_those_of_the_stage_and_a_bounded_warm_up_says_so() -> None:
     for schedule, bound in (("overlap", MAX_WARMUP_SECONDS), ("sync", None)):
         driven = warming_up(schedule=schedule)
         driven.wait(4.0)
-        beginning = driven.core.beginning(driven.now)
+        beginning = beginning_of(driven.core, driven.now)
         assert beginning is not None
         assert (beginning.stage, beginning.seconds, beginning.max_seconds) == ("warmup", 4.0, bound)
 

@@ -55,8 +55,8 @@ def test_E9_an_evaluation_result_without_a_return_for_every_agent_is_refused() -
     driven.host()
     driven.join(10)
     driven.ready()
-    driven.give(inputs.Pause())
-    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
+    driven.give(inputs.pause)
+    driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6))
     driven.play(10, 2)
     (answer,) = driven.workers[10].play()
     assert isinstance(answer, EvaluationResult)
@@ -91,7 +91,7 @@ def evaluated_by(tiers: dict[int, str]) -> DrivenCore:
         driven.join(connection_id, index, host_id=f"{index:032x}")
     driven.wait(5.0)
     driven.ready()
-    driven.give(inputs.RequestEvaluation(4, True, Seed(low=1, high=2)))
+    driven.give(inputs.request_evaluation, 4, True, Seed(low=1, high=2))
     for _ in range(12):
         for connection_id in tiers:
             driven.play(connection_id)
@@ -135,8 +135,8 @@ def evaluating(episodes: int) -> DrivenCore:
     driven.host()
     driven.join(10)
     driven.ready()
-    driven.give(inputs.Pause())
-    driven.give(inputs.RequestEvaluation(episodes, True, Seed(low=1, high=2)))
+    driven.give(inputs.pause)
+    driven.give(inputs.request_evaluation, episodes, True, Seed(low=1, high=2))
     driven.play(10, 2)
     return driven
 
@@ -145,7 +145,7 @@ def test_an_evaluation_that_is_ended_early_is_that_of_the_episodes_so_far() -> N
     driven = evaluating(20)
     driven.play(10)
     assert driven.core.evaluated == (7, 20)
-    driven.give(inputs.EndEvaluation())
+    driven.give(inputs.end_evaluation)
     (done,) = driven.wanted(EvaluationDone)
     assert (done.view.episodes, len(done.results)) == (7, 7)
     assert driven.core.evaluated is None
@@ -156,7 +156,7 @@ def test_an_evaluation_that_is_ended_early_is_that_of_the_episodes_so_far() -> N
 def test_an_evaluation_without_any_episode_is_not_ended_early() -> None:
     driven = evaluating(20)
     assert driven.core.evaluated == (0, 20)
-    driven.give(inputs.EndEvaluation())
+    driven.give(inputs.end_evaluation)
     assert driven.wanted(EvaluationDone) == []
     driven.play(10, 3)
     (done,) = driven.wanted(EvaluationDone)

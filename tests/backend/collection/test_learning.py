@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attract.collection import effects, inputs
+from attract.collection import effects, inputs, learner_handlers
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
-from attract.schema.learner import Counters, RejectedRow
+from attract.schema.learner import Counters, RejectedRow, Warmup
 from attract.schema.messages import LeaseVoid, Seed
 from driven_core import DrivenCore, published, ready_learner, small_config
 
@@ -63,9 +63,9 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     assert [lease.purpose for lease in leases] == ["warmup", "warmup"]
     assert [(lease.num_segments, lease.seats[0].script) for lease in leases] == [(2, "random")] * 2
     driven.play(11, 2)
-    assert not driven.wanted(effects.StartWarmup)
+    assert not driven.warmups
     driven.play(10, 2)
-    (warmup,) = driven.wanted(effects.StartWarmup)
+    (warmup,) = driven.warmups
     assert len(set(warmup.rows)) == 12
     assert driven.core.counters == Counters()
     assert not driven.wanted(effects.SendPolicy)
@@ -91,9 +91,9 @@ def test_P7_a_warm_up_ends_after_10_s_with_what_has_come(segments: int, rows: in
     driven = warming_up()
     driven.play(10, segments)
     driven.wait(9.9)
-    assert not driven.wanted(effects.StartWarmup)
+    assert not driven.warmups
     driven.wait(0.2)
-    (warmup,) = driven.wanted(effects.StartWarmup)
+    (warmup,) = driven.warmups
     assert len(warmup.rows) == rows
     assert [void.lease_id for void in driven.messages(LeaseVoid)] == [1, 2]
     assert driven.core.fleet_view(driven.now).leases_lapsed == 0, "nothing was lost"
@@ -108,10 +108,10 @@ def test_P7_a_warm_up_ends_after_10_s_with_what_has_come(segments: int, rows: in
 def test_P7_in_sync_the_warm_up_takes_its_time() -> None:
     driven = warming_up(schedule="sync")
     driven.wait(12.0)
-    assert not driven.wanted(effects.StartWarmup)
+    assert not driven.warmups
     driven.play(10, 2)
     driven.play(11, 2)
-    (warmup,) = driven.wanted(effects.StartWarmup)
+    (warmup,) = driven.warmups
     assert len(warmup.rows) == 12
 
 
@@ -121,7 +121,7 @@ def test_P7_without_warm_up_steps_the_learner_is_told_so() -> None:
     driven.join(10, 0)
     driven.join(11, 1)
     driven.ready(needs_warmup=True)
-    assert driven.wanted(effects.StartWarmup) == [effects.StartWarmup(())]
+    assert driven.warmups == [Warmup(rows=[])]
 
 
 def test_P8_a_dropped_update_frees_its_rows_and_counts_nothing() -> None:
@@ -175,7 +175,7 @@ def test_a_learner_that_comes_back_gets_its_batch_again() -> None:
     driven = DrivenCore.started()
     driven.play(10)
     driven.play(11)
-    driven.give(inputs.LearnerLost())
+    driven.give(learner_handlers.lost)
     driven.play(10)
     driven.play(11)
     assert len(driven.trains) == 1
@@ -191,7 +191,7 @@ def test_a_learner_that_had_finished_before_it_died_goes_on() -> None:
     driven = DrivenCore.started()
     driven.play(10)
     driven.play(11)
-    driven.give(inputs.LearnerLost())
+    driven.give(learner_handlers.lost)
     driven.ready(1, counters=driven.trains[0].counters)
     assert driven.core.counters.updates == 1
     assert len(driven.trains) == 1
@@ -229,33 +229,33 @@ def test_D1_the_next_update_begins_while_the_version_is_written_and_nobody_hears
     driven = both_trained()
     first, second = driven.trains
     assert second.counters.agent_steps == 2 * first.counters.agent_steps
-    assert driven.core.policy_version == 0
+    assert driven.core.learner.public == 0
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0}
     driven.publish_trained(first.batch_id)
-    assert driven.core.policy_version == 1
+    assert driven.core.learner.public == 1
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}
-    assert driven.core.updating, "the second is still under way"
+    assert driven.updating, "the second is still under way"
     assert driven.core.counters.updates == 1
 
 
 def test_D1_an_evaluation_is_of_the_version_that_is_public() -> None:
     driven = both_trained()
-    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
+    driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6))
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0}
 
 
 def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> None:
     driven = both_trained()
-    driven.give(inputs.LearnerLost())
+    driven.give(learner_handlers.lost)
     driven.version = 0
     driven.ready()
     assert [note.kind for note in driven.wanted(effects.Note)] == ["learner", "learner"]
-    assert not driven.core.updating
-    assert driven.core.policy_version == 0
+    assert not driven.updating
+    assert driven.core.learner.public == 0
     for _ in range(2):
         driven.play(10)
         driven.play(11)
     assert len(driven.trains) == 3
     driven.publish()
-    assert driven.core.policy_version == 1
+    assert driven.core.learner.public == 1
     assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}

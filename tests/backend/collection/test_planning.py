@@ -89,7 +89,7 @@ def test_C2_a_first_block_that_is_too_old_shows_that_its_worker_plays() -> None:
     assert driven.messages(LeaseVoid, 12)[-1].lease_id == first.lease_id
     play_own(driven)
     driven.publish()
-    visitor = driven.core._state.fleet.by_id(2)
+    visitor = driven.core.fleet.by_id(2)
     assert visitor.has_played
     assert visitor.leases[0].is_awaited
 
@@ -98,6 +98,6 @@ def test_C2_a_visitor_that_plays_in_time_is_trained_on() -> None:
     driven = beside_a_visitor()
     driven.play(12)
     play_own(driven)
-    batch = driven.core._state.learner.batch
+    batch = driven.core.learner.batch
     assert batch is not None
     assert {batch.worker_of(row) for row in batch.rows} == {0, 1, 2}

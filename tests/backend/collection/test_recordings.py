@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from attract.collection import effects, evaluation, inputs
+from attract.collection import effects, evaluation, inputs, message_handlers
 from attract.collection.leases import Recordings
 from attract.errors import ProtocolError
 from attract.schema.messages import EpisodeRecorded, Lease, Recording, Seed
@@ -19,7 +19,7 @@ FIRST, SECOND = 10, 11
 def open_evaluation(record: Recording = "extremes", episodes: int = 4) -> tuple[DrivenCore, list[Lease]]:
     """As `evaluating`, before anybody has played; the lease of each worker."""
     driven = DrivenCore.started(schedule="sync")
-    driven.give(inputs.RequestEvaluation(episodes, True, Seed(low=3, high=0), record=record))
+    driven.give(inputs.request_evaluation, episodes, True, Seed(low=3, high=0), record=record)
     for connection_id in (FIRST, SECOND):
         while driven.workers[connection_id].leases[0].purpose != "evaluate":
             driven.play(connection_id)
@@ -28,7 +28,7 @@ def open_evaluation(record: Recording = "extremes", episodes: int = 4) -> tuple[
 
 def send(driven: DrivenCore, connection_id: int, lease: Lease, episode: RecordedEpisode) -> None:
     message = EpisodeRecorded(run_id="run-1", lease_id=lease.lease_id, episode=episode)
-    driven.give(inputs.MessageReceived(connection_id, message))
+    driven.give(message_handlers.message_received, connection_id, message)
 
 
 def training(driven: DrivenCore) -> list[effects.EpisodesRecorded]:
@@ -77,7 +77,7 @@ def test_where_nothing_is_kept_nobody_is_asked(off: dict[str, int]):
 
 def test_guests_are_not_asked():
     driven = started(RecordingSettings(every_updates=1), tier="invited")
-    driven.give(inputs.RequestEvaluation(4, True, Seed(low=3, high=0), record="all"))
+    driven.give(inputs.request_evaluation, 4, True, Seed(low=3, high=0), record="all")
     driven.play(FIRST, 20)
     driven.play(SECOND, 20)
     purposes = {lease.purpose for lease in driven.leases()}
@@ -232,9 +232,11 @@ def test_the_episode_that_failed_comes_with_its_report():
     driven = DrivenCore.started()
     failed = recorded(error="x is undefined")
     driven.give(
-        inputs.MessageReceived(FIRST, game_failure("throw", 0).model_copy(update={"recorded": failed}))
+        message_handlers.message_received,
+        FIRST,
+        game_failure("throw", 0).model_copy(update={"recorded": failed}),
     )
-    (broken,) = driven.wanted(effects.GameBroken)
+    (broken,) = driven.wanted(effects.Report)
     assert broken.recorded == failed
 
 
@@ -244,9 +246,11 @@ def test_the_episode_of_a_guests_failure_is_dropped_whatever_it_is():
     driven.join(FIRST, 0)
     failed = recorded(error="x is undefined", game_id="Another-v1")
     driven.give(
-        inputs.MessageReceived(FIRST, game_failure("throw", 0).model_copy(update={"recorded": failed}))
+        message_handlers.message_received,
+        FIRST,
+        game_failure("throw", 0).model_copy(update={"recorded": failed}),
     )
-    (broken,) = driven.wanted(effects.GameBroken)
+    (broken,) = driven.wanted(effects.Report)
     assert broken.recorded is None and broken.report.text == "x is undefined"
 
 
@@ -263,4 +267,4 @@ def test_what_is_no_failed_episode_of_this_game_is_refused(episode: RecordedEpis
     message = game_failure("throw", 0).model_copy(update={"recorded": episode})
     for connection_id in (FIRST, 1):
         with pytest.raises(ProtocolError, match=what):
-            driven.give(inputs.MessageReceived(connection_id, message))
+            driven.give(message_handlers.message_received, connection_id, message)

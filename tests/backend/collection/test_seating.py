@@ -70,7 +70,7 @@ def test_E9_policies_are_published_one_at_a_time_and_a_lease_waits_for_the_last(
     assert driven.leases(10), "it goes before the lease on the same socket"
     for _ in range(2):
         driven.play(10)
-    assert driven.core.updating
+    assert driven.updating
     driven.publish()
     assert sent() == [("hunter", 0), ("prey", 0)], "the last one is not acknowledged yet"
     acknowledge(driven, 10, "prey")

@@ -14,7 +14,7 @@ def test_before_the_game_is_known_there_is_nothing_to_count() -> None:
 
 def test_workers_are_counted_by_what_they_do() -> None:
     driven = DrivenCore.started(schedule="sync")
-    state = driven.core._state
+    state = driven.core
     assert dict(standing_of(state).hosts) == {"local": 1}
     assert dict(standing_of(state).workers) == {("local", "playing"): 2}
     driven.play(10)
@@ -28,7 +28,7 @@ def test_workers_are_counted_by_what_they_do() -> None:
 
 def test_rows_and_blocks_are_counted_as_they_fill() -> None:
     driven = DrivenCore.started(schedule="sync")
-    state = driven.core._state
+    state = driven.core
     capacity = state.require_described().acceptance.rows.capacity
     before = standing_of(state)
     assert (before.rows, before.leases_open) == ({"free": capacity - 6, "promised": 6, "taken": 0}, 2)
@@ -41,7 +41,7 @@ def test_rows_and_blocks_are_counted_as_they_fill() -> None:
 
 def test_D1_a_version_that_is_not_durable_yet_is_not_published() -> None:
     driven = DrivenCore.started(schedule="overlap")
-    state = driven.core._state
+    state = driven.core
     assert standing_of(state).versions_unpublished == 0
     driven.play(10)
     driven.play(11)

@@ -37,7 +37,7 @@ def test_before_the_game_is_known_nothing_stands_on_it() -> None:
 
 def test_a_lease_keeps_rows_and_gives_back_those_it_did_not_use() -> None:
     driven = DrivenCore.started(schedule="sync")
-    state = driven.core._state
+    state = driven.core
     described = state.require_described()
     rows = described.acceptance.rows
     # Two workers of three games: one segment each.
@@ -54,7 +54,7 @@ def test_a_lease_keeps_rows_and_gives_back_those_it_did_not_use() -> None:
 
 def test_the_lease_behind_comes_to_the_front_when_the_first_ends() -> None:
     driven = DrivenCore.started(schedule="overlap")
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     first, second = worker.leases
     assert (first.front_since, second.front_since) == (0.0, None)
@@ -67,7 +67,7 @@ def test_the_lease_behind_comes_to_the_front_when_the_first_ends() -> None:
 
 def test_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> None:
     driven = DrivenCore.started(schedule="overlap")
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     # One in play and one ahead: `prefetch` is 1.
     assert len(worker.leases) == 2
@@ -83,7 +83,7 @@ def test_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> Non
 
 def test_the_policies_of_a_version_are_sent_one_after_the_other() -> None:
     driven = DrivenCore.started(schedule="sync")
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     worker.forget_sent()
     state.send_policy(worker, 3, 2.0)
@@ -103,9 +103,9 @@ def test_a_game_that_ends_worker_after_worker_is_fatal() -> None:
         connection_id = 20 + generation
         driven.join(connection_id, 0)
         driven.say(connection_id, game_failure("throw"))
-        assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+        assert not any(report.fatal for report in driven.wanted(effects.Report))
         driven.close(connection_id)
-    assert [report.fatal for report in driven.wanted(effects.GameBroken)][-1]
+    assert [report.fatal for report in driven.wanted(effects.Report)][-1]
 
 
 def test_hostile_02_six_false_failures_of_a_stranger_leave_it_out_and_end_nothing() -> None:
@@ -115,7 +115,7 @@ def test_hostile_02_six_false_failures_of_a_stranger_leave_it_out_and_end_nothin
         driven.join(20 + generation, generation, host_id="f" * 32)
         driven.say(20 + generation, game_failure("throw"))
         driven.close(20 + generation)
-    assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+    assert not any(report.fatal for report in driven.wanted(effects.Report))
     (note,) = [note for note in driven.wanted(effects.Note) if note.kind == "quarantine"]
     assert note.text == f"the browser {'f' * 32} is banned: its games keep failing"
     driven.join(40, 0, host_id="f" * 32)
@@ -132,17 +132,17 @@ def test_hostile_02_a_game_that_fails_for_every_stranger_and_nobody_ever_played_
     driven.ready()
     for stranger in range(3):
         for generation in range(3):
-            assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
+            assert not any(report.fatal for report in driven.wanted(effects.Report))
             connection_id = 20 + 10 * stranger + generation
             driven.join(connection_id, 0, host_id=f"{stranger:032x}")
             driven.say(connection_id, game_failure("throw"))
             driven.close(connection_id)
-    assert [report.fatal for report in driven.wanted(effects.GameBroken)][-1]
+    assert [report.fatal for report in driven.wanted(effects.Report)][-1]
 
 
 def test_a_worker_ends_once() -> None:
     driven = DrivenCore.started()
-    state = driven.core._state
+    state = driven.core
     worker = state.fleet.by_id(0)
     state.break_worker(worker, None, 0.0)
     assert worker.broken and worker.leases == []

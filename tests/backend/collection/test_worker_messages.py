@@ -6,7 +6,7 @@ from fake_worker import counting_description
 
 def test_C5_training_leases_carry_the_run_seed_and_evaluations_their_own() -> None:
     driven = DrivenCore.started(desync_episodes=True)
-    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
+    driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6))
     driven.play(10)
     driven.play(11)
     by_purpose = {lease.purpose: lease for lease in driven.leases()}
@@ -33,8 +33,8 @@ def test_an_endless_game_is_stopped_in_evaluation() -> None:
     driven.join(10, 0)
     driven.join(11, 1)
     driven.ready()
-    driven.give(inputs.Pause())
-    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
+    driven.give(inputs.pause)
+    driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6))
     driven.play(10, 2)
     driven.play(11, 2)
     assert (
@@ -61,10 +61,10 @@ def test_a_worker_behind_a_network_sends_smaller_frames() -> None:
 def test_C6_a_lesson_travels_with_every_later_lease_for_training_and_no_other() -> None:
     driven = DrivenCore.started(schedule="sync")
     size = {"size": ParameterDistribution(kind="uniform", values=[6.0, 8.0])}
-    driven.give(inputs.SetLesson("small", size))
+    driven.give(inputs.set_lesson, "small", size)
     assert len(driven.leases()) == 2, "leases that are out are left alone"
     assert [(lease.lesson_id, lease.parameters) for lease in driven.leases()] == [(None, {})] * 2
-    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
+    driven.give(inputs.request_evaluation, 2, True, Seed(low=5, high=6))
     for connection_id in (10, 11, 10, 11):
         driven.play(connection_id)
     driven.publish()
@@ -72,7 +72,7 @@ def test_C6_a_lesson_travels_with_every_later_lease_for_training_and_no_other() 
     assert (by_purpose["train"].lesson_id, by_purpose["train"].parameters) == ("small", size)
     assert (by_purpose["evaluate"].lesson_id, by_purpose["evaluate"].parameters) == (None, {})
     again = driven.leases(10)[-1]
-    driven.give(inputs.SetLesson("large", {}))
+    driven.give(inputs.set_lesson, "large", {})
     driven.rejoin(20, driven.close(10))
     assert driven.leases(20) == [again], "a lease that is said again is the same lease"
     assert not driven.messages(LeaseVoid)
@@ -80,7 +80,7 @@ def test_C6_a_lesson_travels_with_every_later_lease_for_training_and_no_other() 
 
 def test_P7_the_warm_up_is_played_in_the_lesson_too() -> None:
     driven = DrivenCore(small_config(warmup_steps=8))
-    driven.give(inputs.SetLesson("small", {}))
+    driven.give(inputs.set_lesson, "small", {})
     driven.host()
     driven.join(10, 0)
     driven.join(11, 1)

@@ -66,7 +66,7 @@ async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(
         world.service.subscribe(hear)
         await asyncio.wait_for(trained.wait(), WAIT_SECONDS)
         assert world.service.active is not None
-        monkeypatch.setattr(world.service.active._core._state.updates, "begin", begin)
+        monkeypatch.setattr(world.service.active._core.updates, "begin", begin)
         result = await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
         assert (result.state, result.error) == ("failed", "RuntimeError: an update that cannot be begun")
         assert world.service.active is None

@@ -11,7 +11,7 @@ from attract.collection import effects as collecting
 from attract.errors import ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
-from attract.run import effects, inputs
+from attract.run import effects, inputs, versions
 from attract.run.browser_messages import BrowserSide
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
@@ -64,7 +64,8 @@ class World:
         runner = EffectRunner(self.core, lambda: self.now, lambda: 0)
         runner.connect(self.apply)
         self.runner = runner
-        self.side = BrowserSide(runner, cast("CentralRelay | None", relay))
+        self.side = BrowserSide(runner)
+        self.side.relay = cast("CentralRelay | None", relay)
         self.store = FakeStore()
         self.worker = FakeWorker("run-1", worker_key=f"{WORKER:032x}")
         self.answers: deque[FromBrowser] = deque()
@@ -72,10 +73,10 @@ class World:
 
     def apply(self, effect: Effect) -> None:
         self.applied.append(effect)
-        if isinstance(effect, effects.PrepareGame):
+        if isinstance(effect, collecting.GameKnown):
             self.side.store = cast("SegmentStore", self.store)
         elif isinstance(effect, effects.CommitRow):
-            self.runner.do(inputs.RowCommitted())
+            self.runner.do(versions.row_committed)
         elif isinstance(effect, collecting.Send) and effect.connection_id == WORKER:
             self.answers += self.worker.deliver(effect.message)
         elif isinstance(effect, collecting.SendPolicy):
@@ -95,7 +96,7 @@ class World:
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
         self.side.handle_message(HOST, described)
         self.connected(self.worker.hello(), WORKER)
-        self.runner.do(inputs.LearnerReady(ready_learner()))
+        self.runner.do(versions.learner_ready, ready_learner())
         self.deliver()
         return self
 
@@ -288,7 +289,7 @@ def test_what_a_stranger_says_of_the_game_ends_no_run() -> None:
     world = World()
     world.side.connected(HOST, host_hello(), "invited", "somebody")
     world.now += 60.0
-    world.runner.do(inputs.Tick())
+    world.runner.do(inputs.tick)
     world.side.refused(HOST, REFUSED)
     assert world.core.progress.life.error is None
 
@@ -332,7 +333,7 @@ def test_a_worker_whose_socket_ended_is_gone() -> None:
     assert [worker.state for worker in host.workers] != ["gone"]
     world.side.disconnected(WORKER)
     world.now = 6.0
-    world.runner.do(inputs.Tick())
+    world.runner.do(inputs.tick)
     assert world.core.collection.fleet_view(world.now).last_left_seconds is not None
 
 

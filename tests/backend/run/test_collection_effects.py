@@ -1,6 +1,6 @@
 """What the run makes of each thing that collection tells it."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,24 +70,13 @@ def test_what_workers_say_of_their_leases_is_in_the_next_row() -> None:
         game_seconds=2.0,
         wait_seconds=0.0,
     )
-    assert handled(state, collecting.LeaseFinished(0, 1.5)) == []
-    assert handled(state, collecting.LeaseFinished(1, 2.5)) == []
-    assert handled(state, collecting.LeaseClosed(close)) == []
+    idle = close.model_copy(update={"play_seconds": 0.0, "inference_seconds": 0.0, "game_seconds": 0.0})
+    assert handled(state, collecting.LeaseClosed(close, 1.5)) == []
+    assert handled(state, collecting.LeaseClosed(idle, 2.5)) == []
+    assert handled(state, collecting.LeaseClosed(idle, None)) == []
     row = metrics(state)
     assert row["fleet/worker_latency_mean"] == 2.0
     assert (row["fleet/game_fraction"], row["fleet/inference_fraction"]) == (0.5, 0.25)
-
-
-def test_a_metric_that_cannot_be_taken_is_a_fault_and_not_the_end_of_the_run() -> None:
-    state = run_state()
-    (fault,) = handled(state, collecting.LeaseClosed(cast("Any", None)))
-    assert isinstance(fault, effects.Fault)
-    assert (fault.what, type(fault.error)) == ("LeaseClosed", AttributeError)
-    state.progress.statistics = cast("Any", None)
-    (fault,) = handled(state, collecting.LeaseFinished(0, 1.0))
-    assert isinstance(fault, effects.Fault)
-    assert (fault.what, type(fault.error)) == ("LeaseFinished", AttributeError)
-    assert not state.life.is_ending
 
 
 def test_C7_where_nothing_can_be_confirmed_the_run_pauses_and_says_why() -> None:
@@ -111,7 +100,7 @@ def with_size(default: float) -> GameDescription:
 def test_a_game_that_is_known_is_prepared_once_with_the_parameters_in_force() -> None:
     state = run_state(parameters={"size": 8})
     game = with_size(5)
-    assert handled(state, collecting.GameKnown(game)) == [effects.PrepareGame(game), CHANGED]
+    assert handled(state, collecting.GameKnown(game)) == [collecting.GameKnown(game), CHANGED]
     assert state.progress.description == game
     assert {name: parameter.values for name, parameter in state.progress.parameters.items()} == {
         "size": [8.0]
@@ -132,19 +121,19 @@ def test_another_game_than_before_ends_the_run() -> None:
 def test_settings_that_the_game_does_not_know_refuse_the_run_before_anything_is_made() -> None:
     state = run_state(parameters={"sise": 8})
     wanted = handled(state, collecting.GameKnown(with_size(5)))
-    assert not any(isinstance(effect, effects.PrepareGame) for effect in wanted)
+    assert not any(isinstance(effect, collecting.GameKnown) for effect in wanted)
     assert (state.life.is_ending, state.progress.refused) == (True, True)
     assert "size" in (state.life.error or ""), "the nearest name"
 
 
-def broken(kind: str, name: str, text: str, *, fatal: bool) -> collecting.GameBroken:
-    return collecting.GameBroken(GameReport(kind=kind, name=name, text=text, stack=None), fatal)
+def broken(kind: str, name: str, text: str, *, fatal: bool) -> collecting.Report:
+    return collecting.Report(GameReport(kind=kind, name=name, text=text, stack=None), fatal=fatal)
 
 
 def test_a_failure_that_is_not_fatal_is_only_told() -> None:
     state = run_state()
     failure = broken("throw", "TypeError", "x is undefined", fatal=False)
-    assert handled(state, failure) == [effects.Report(failure.report, None)]
+    assert handled(state, failure) == [failure]
     assert not state.life.is_ending
 
 
@@ -161,17 +150,17 @@ def test_a_fatal_failure_ends_the_run_with_one_sentence(name: str, text: str, er
     state.life.happened(Event.LEASED)
     failure = broken("throw", name, text, fatal=True)
     sent = failure.report.model_copy(update={"run_error": error})
-    assert handled(state, failure)[0] == effects.Report(sent, None), "pages show the fault, not both"
+    assert handled(state, failure)[0] == collecting.Report(sent, fatal=True), "pages show the fault, not both"
     assert (state.life.is_ending, state.life.error) == (True, error)
 
 
 def test_a_worker_that_is_not_restarted_is_among_the_findings_that_pages_see() -> None:
     state = run_state()
     report = GameReport(kind="throw", name="Error", text="boom", stack=None, worker_index=0)
-    assert CHANGED not in handled(state, collecting.GameBroken(report, fatal=False))
+    assert CHANGED not in handled(state, collecting.Report(report, fatal=False))
     assert state.progress.findings == []
     lost = report.model_copy(update={"worker_lost": True, "repeated": 10})
-    assert CHANGED in handled(state, collecting.GameBroken(lost, fatal=False))
+    assert CHANGED in handled(state, collecting.Report(lost, fatal=False))
     (found,) = state.progress.findings
     assert (found.finding_id, found.text) == (
         "worker-lost",

@@ -72,7 +72,7 @@ def test_only_the_first_reason_pauses_collection_and_only_the_last_one_lets_it_g
     state.lift(3.0, PauseReason.USER)
     assert not driven.core.paused
     (effect,) = state.out
-    assert isinstance(effect, effects.SendToLearner), (
+    assert isinstance(effect, collecting.SendToLearner), (
         "what resuming brings goes through the run's own handlers"
     )
     assert isinstance(effect.message, Train)
@@ -80,7 +80,7 @@ def test_only_the_first_reason_pauses_collection_and_only_the_last_one_lets_it_g
 
 def test_lifting_a_reason_that_does_not_hold_starts_nothing() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.handle(inputs.Pause(), 1.0))
+    driven.do(driven.core.handle(inputs.pause, 1.0))
     state = run_state(driven.core)
     state.lift(2.0, PauseReason.DISK)
     assert driven.core.paused, "collection paused itself (rule C7): the run has no reason to resume it"

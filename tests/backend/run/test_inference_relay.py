@@ -5,20 +5,20 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from attract.collection import trust_handlers
 from attract.collection.effects import SendPolicy
-from attract.collection.inputs import MessageWrong
 from attract.errors import ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
 from attract.processes.children import INFERENCE, InferenceLink
 from attract.processes.link import open_link
+from attract.run import ending
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
-from attract.run.inputs import Fail
 from attract.run.policy_cache import PolicyCache
 from attract.schema import close_codes
 from attract.schema.base import WireModel
@@ -84,7 +84,7 @@ class World:
         self.heard: list[tuple[int, FromBrowser]] = []
         self.failed: list[str] = []
         self.acts_of: list[int] = []
-        self.wrongs: list[MessageWrong] = []
+        self.wrongs: list[Any] = []
         self.collection = self
         self.happened = asyncio.Event()
 
@@ -123,12 +123,13 @@ class World:
     def asked(self, connection_id: int, now: float) -> None:
         self.acts_of.append(connection_id)
 
-    def collect(self, event: MessageWrong) -> None:
+    def collect(self, *event: Any) -> None:
         self.wrongs.append(event)
         self.happened.set()
 
-    def do(self, event: Fail) -> None:
-        self.failed.append(event.error)
+    def do(self, take: Any, error: str) -> None:
+        assert take is ending.fail
+        self.failed.append(error)
         self.happened.set()
 
     async def next_message(self) -> ToInference:
@@ -281,7 +282,7 @@ async def test_who_observes_what_cannot_be_is_closed_and_nothing_more_of_it_is_t
     [(refused, error)] = world.hub.refused
     assert (refused, error.code, error.close_code) == (10, "malformed", close_codes.MALFORMED)
     assert (error.reason, error.fix) == ("observe.reward: [2]", "expected [1]")
-    assert world.wrongs == [MessageWrong(10, "observe.reward: [2]")]
+    assert world.wrongs == [(trust_handlers.message_wrong, 10, "observe.reward: [2]")]
     # What was under way in its name when it was refused is for nobody; the other worker's goes on.
     own, other = played_block(lease_id=1), played_block(lease_id=2)
     world.say_for(0, own, to_worker=False)

@@ -9,7 +9,7 @@ import pytest
 
 from attract.errors import UnknownRunError
 from attract.policy.export import OnnxPatcher
-from attract.run import effects, inputs
+from attract.run import effects, versions
 from attract.run import models as module
 from attract.run.life import PauseReason
 from attract.run.models import RunModels
@@ -256,13 +256,13 @@ def test_only_the_newest_are_kept_per_policy():
 
 def test_P8_the_third_undone_update_in_a_row_pauses_and_the_second_does_not() -> None:
     core = RunSimulation(small_config()).run_core
-    core.handle(Dropped(batch_id=1, reason="nan", consecutive=2), 1.0)
+    core.handle(versions.dropped, 1.0, Dropped(batch_id=1, reason="nan", consecutive=2))
     assert PauseReason.DROPPED_UPDATES not in core.progress.life.reasons
-    core.handle(Dropped(batch_id=1, reason="nan", consecutive=3), 2.0)
+    core.handle(versions.dropped, 2.0, Dropped(batch_id=1, reason="nan", consecutive=3))
     assert PauseReason.DROPPED_UPDATES in core.progress.life.reasons
     assert "3 updates in a row were undone" in (core.progress.life.error or "")
 
 
 def test_D1_nothing_is_announced_of_a_row_that_was_not_asked_for() -> None:
     core = RunSimulation(small_config()).run_core
-    assert effects.PublishRow() not in core.handle(inputs.RowCommitted(), 1.0)
+    assert effects.PublishRow() not in core.handle(versions.row_committed, 1.0)

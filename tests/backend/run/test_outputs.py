@@ -12,14 +12,13 @@ from attract.collection import effects as collecting
 from attract.errors import AttractError, LearnerError
 from attract.games.library import GameModule
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import effects, inputs
+from attract.run import effects, ending, inputs, versions
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.collection_effects import HANDLERS
 from attract.run.effect_runner import EffectRunner
 from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.events import EventHub
 from attract.run.inference_relay import CentralRelay
-from attract.run.inputs import Input
 from attract.run.notifications import Notifications
 from attract.run.outputs import RunOutputs
 from attract.run.policy_cache import PolicyCache
@@ -101,7 +100,7 @@ class World:
 
     def __init__(self, folder: Path, relay: Relay | None = None) -> None:
         self.done: list[Any] = []
-        self.inputs: list[Input] = []
+        self.inputs: list[tuple[Any, ...]] = []
         self.heard = asyncio.Event()
         """The core was given an input."""
         self.broken: list[BaseException] = []
@@ -124,12 +123,11 @@ class World:
             keep=True,
         )
         self.outputs = RunOutputs(
-            cast("Any", self),
             cast("EffectRunner", self),
-            core.progress,
             self.record,
             notifications,
-            self.background,
+            prepare_game=lambda description: self.done.append(("prepare", description)),
+            release=self.release,
             hub=cast("Any", Hub(self.done)),
             learner=cast("LearnerSupervisor", self.learner),
             relay=cast("CentralRelay | None", relay),
@@ -144,19 +142,14 @@ class World:
                 adapter_folder=None,
                 keep=True,
             ),
-            writes=self.writes,
-            notices=self.notices,
         )
 
-    # --- the runner and the housing ---
+    # --- the runner ---
 
-    def do(self, event: Input) -> None:
+    def do(self, *event: Any) -> None:
         """Note the input."""
         self.inputs.append(event)
         self.heard.set()
-
-    def prepare_game(self, description: Any) -> None:
-        self.done.append(("prepare", description))
 
     async def release(self) -> None:
         self.done.append("released")
@@ -192,7 +185,8 @@ async def test_every_effect_is_either_taken_in_by_the_core_or_done(world: World)
     done = world.outputs._apply_by.keys()
     assert wanted - done == set()
     # These are both: the core takes note of them, then they go out.
-    assert done - wanted == {collecting.Send, collecting.ForgerCaught}
+    both = {collecting.Send, collecting.SendToLearner, collecting.GameKnown, collecting.Report}
+    assert done - wanted == both | {collecting.ForgerCaught}
 
 
 async def test_messages_go_out_and_a_lease_only_behind_its_policy(world: World) -> None:
@@ -232,7 +226,7 @@ async def test_the_models_of_a_version_are_there_before_it_is_sent(world: World)
 
 async def test_D1_a_row_is_on_disk_before_its_commit_is_said_and_told_only_when_asked(world: World) -> None:
     await world.applied(effects.CommitRow(ROW, COUNTERS, (("metrics", METRICS),)))
-    assert world.inputs == [inputs.RowCommitted()]
+    assert world.inputs == [(versions.row_committed,)]
     assert world.directory.marked("latest") == 1
     assert await world.record.newest_row() == (1.0, 1)
     assert world.done == [], "nobody hears of it before it is announced"
@@ -244,10 +238,10 @@ async def test_D1_a_row_is_on_disk_before_its_commit_is_said_and_told_only_when_
 async def test_a_row_that_cannot_be_written_is_said_with_the_reason(world: World) -> None:
     no_number = replace(ROW, values={"train/loss": cast("float", object())})
     await world.applied(effects.CommitRow(no_number, COUNTERS, (("metrics", METRICS),)))
-    (failed,) = world.inputs
-    assert isinstance(failed, inputs.RowFailed)
+    ((failed, error),) = world.inputs
+    assert failed is versions.row_failed
     assert world.broken == []
-    assert failed.error.startswith("TypeError: must be real number"), "the fault's kind, and what it says"
+    assert error.startswith("TypeError: must be real number"), "the fault's kind, and what it says"
     await world.applied(effects.PublishRow())
     assert world.done == [], "its version is never announced"
 
@@ -280,7 +274,7 @@ async def test_who_asked_for_an_evaluation_is_answered_once_and_nobody_else(worl
 
 async def test_an_episode_that_failed_is_kept_with_the_first_report_of_its_kind(world: World) -> None:
     report = GameReport(kind="throw", name="TypeError", text="x is 1", stack="at tick")
-    world.outputs.apply(effects.Report(report, None, recorded(error="x is 1")))
+    world.outputs.apply(collecting.Report(report, None, recorded(error="x is 1")))
     assert [call[1] for call in world.done] == ["report"], "it is told at once, whatever the disk does"
     assert world.done[0][2].episode_id is None
     await world.until_published(2)
@@ -288,7 +282,7 @@ async def test_an_episode_that_failed_is_kept_with_the_first_report_of_its_kind(
     (shown,) = world.notifications.view().reports
     assert (entry.source, shown.episode_id, shown.count) == ("failure", entry.id, 1)
     again = report.model_copy(update={"text": "x is 2"})
-    await world.applied(effects.Report(again, None, recorded(error="x is 2")))
+    await world.applied(collecting.Report(again, None, recorded(error="x is 2")))
     assert (world.done[-1][2].count, world.done[-1][2].episode_id) == (2, entry.id)
     assert len(list((world.directory.path / "episodes").glob("*-failure-*.json"))) == 1
 
@@ -315,41 +309,36 @@ async def test_pages_are_told_of_a_state_as_it_was_when_it_changed(world: World)
 
 async def test_the_learner_and_the_game_get_what_is_meant_for_them(world: World) -> None:
     warmup = Warmup(rows=[1, 2])
-    await world.applied(effects.SendToLearner(warmup), effects.PrepareGame(counting_description()))
+    await world.applied(collecting.SendToLearner(warmup), collecting.GameKnown(counting_description()))
     assert world.done == [("send", warmup), ("prepare", counting_description())]
 
 
 async def test_a_core_that_waits_is_woken(world: World) -> None:
     await world.applied(collecting.WakeAfter(0.0))
     await asyncio.wait_for(world.heard.wait(), 20)
-    assert world.inputs == [inputs.Tick()]
-
-
-async def test_a_fault_reaches_who_counts_them(world: World) -> None:
-    with pytest.raises(KeyError, match="a metric"):
-        world.outputs.apply(effects.Fault("LeaseClosed", KeyError("a metric")))
+    assert world.inputs == [(inputs.tick,)]
 
 
 async def test_the_last_export_says_where_it_lies_and_of_which_attempt_it_is(world: World) -> None:
     folder = world.directory.export
     await world.applied(effects.ExportLast(2, None))
     assert world.done == [("export", str(folder.resolve()), None, "run-1")]
-    assert world.inputs == [inputs.ExportDone(2, 5, str(folder))]
+    assert world.inputs == [(ending.export_done, 2, 5, str(folder))]
     world.learner.export_error = LearnerError("it has no weights")
     await world.applied(effects.ExportLast(3, 4))
-    assert world.inputs[1:] == [inputs.ExportFailed(3, str(LearnerError("it has no weights")))]
+    assert world.inputs[1:] == [(ending.export_failed, 3, str(LearnerError("it has no weights")))]
 
 
 async def test_the_end_goes_on_once_the_learner_has_ended_and_is_given_up_where_it_cannot(
     world: World,
 ) -> None:
     await world.applied(effects.EndLearner(at_once=True))
-    assert (world.done, world.inputs) == ([("close", True)], [inputs.LearnerEnded()])
+    assert (world.done, world.inputs) == ([("close", True)], [(ending.learner_ended,)])
     world.learner.close_error = ProcessLookupError("it is gone")
     await world.applied(effects.EndLearner(at_once=False))
-    assert world.inputs[1] == inputs.CannotEnd("ProcessLookupError: it is gone")
+    assert world.inputs[1] == (ending.cannot_end, "ProcessLookupError: it is gone")
     world.learner.export_error = OSError("no space left")
     await world.applied(effects.ExportLast(1, None))
-    assert world.inputs[2] == inputs.CannotEnd("OSError: no space left")
+    assert world.inputs[2] == (ending.cannot_end, "OSError: no space left")
     await world.applied(effects.Release())
     assert world.done[-1] == "released"

@@ -167,7 +167,7 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
     assert len(simulation.updates) > 15
     trained = {key for keys in simulation.update_keys for key in keys}
     for peer in simulation.peers:
-        standing = simulation.core._state.require_described().audit.of(peer.identity)
+        standing = simulation.core.require_described().audit.of(peer.identity)
         if peer.identity.split(" ")[0] in late:
             continue
         if peer.lie is not None:

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.collection import inputs
+from attract.collection import inputs, trust_handlers
 from attract.collection.effects import Note, Unconfirmed
 from attract.collection.trust.verdict import PROVEN
 from attract.collection.trust_handlers import leave_out
@@ -15,7 +15,7 @@ def refuse(driven: DrivenCore, connection_id: int, count: int, *, is_blamed: boo
         if driven.workers[player].leases:
             driven.play(player)
     worker_id = connection_id - 10
-    batch = driven.core._state.learner.batch
+    batch = driven.core.learner.batch
     assert batch is not None
     rows = [row for row in batch.rows if batch.worker_of(row) == worker_id][:count]
     driven.publish([RejectedRow(row=row, largest_difference=1.0, is_blamed=is_blamed) for row in rows])
@@ -28,7 +28,7 @@ def left_out(driven: DrivenCore) -> list[str | None]:
 
 def invited() -> DrivenCore:
     driven = DrivenCore.started(schedule="sync")
-    for worker in driven.core._state.fleet.workers.values():
+    for worker in driven.core.fleet.workers.values():
         worker.tier = "invited"
         worker.host_identity = f"3f2a9c01@192.0.2.{worker.worker_index}"
     return driven
@@ -57,8 +57,8 @@ def test_hostile_07_whoever_is_left_out_is_let_in_by_hand() -> None:
     refuse(driven, 11, 3)
     before = len(driven.leases(11))
     with pytest.raises(KeyError):
-        driven.core.handle(inputs.LetIn("somebody"), driven.now)
-    driven.give(inputs.LetIn("3f2a9c01@192.0.2.1"))
+        driven.core.handle(trust_handlers.let_in, driven.now, "somebody")
+    driven.give(trust_handlers.let_in, "3f2a9c01@192.0.2.1")
     assert left_out(driven) == [None, None]
     while driven.workers[10].leases:
         driven.play(10)
@@ -68,7 +68,7 @@ def test_hostile_07_whoever_is_left_out_is_let_in_by_hand() -> None:
 
 def test_hostile_07_or_after_five_minutes_and_its_segments_wait_for_their_replays_again() -> None:
     driven = invited()
-    audit = driven.core._state.require_described().audit
+    audit = driven.core.require_described().audit
     audit.of("3f2a9c01@192.0.2.1").valid = PROVEN
     refuse(driven, 11, 3)
     driven.wait(299.0)
@@ -101,7 +101,7 @@ def test_hostile_07_C7_where_nobody_can_be_confirmed_nobody_is_blamed_and_the_ru
         assert not driven.core.paused, update
         for connection_id in (10, 11):
             driven.play(connection_id)
-        batch = driven.core._state.learner.batch
+        batch = driven.core.learner.batch
         assert batch is not None
         driven.publish([RejectedRow(row=row, largest_difference=1.0) for row in batch.verify_rows])
     assert driven.core.paused
@@ -113,13 +113,13 @@ def test_what_is_left_of_the_play_of_who_is_left_out_is_thrown_away() -> None:
     driven = DrivenCore.started(batch_segments=100)
     driven.play(10)
     driven.play(11)
-    acceptance = driven.core._state.require_described().acceptance
+    acceptance = driven.core.require_described().acceptance
     before = acceptance.rows.num_free
     assert acceptance.pool.num_segments == 6
-    state, identity = driven.core._state, "0" * 32 + "/1"
+    state, identity = driven.core, "0" * 32 + "/1"
     why = state.conduct.leave_out(identity, "its replays do not fit", driven.now, is_final=True)
     leave_out(state, identity, why, driven.now)
-    driven.give(inputs.Tick())
+    driven.give(inputs.tick)
     assert acceptance.pool.num_segments == 3
     assert acceptance.rows.num_free == before + 3
     assert driven.messages(LeaseVoid, 11)

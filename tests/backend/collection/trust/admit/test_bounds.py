@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attract.collection import effects, inputs
+from attract.collection import effects, trust_handlers
 from attract.collection.trust.admit import CONTROLS, Bounds
 from attract.errors import ProtocolError
 from attract.schema.api import CheckFinding
@@ -174,7 +174,7 @@ class Guests:
         self.driven.ready()
         if not is_audited:
             # The fake worker answers no replay.
-            self.driven.give(inputs.GameChecked([finding("random")]))
+            self.driven.give(trust_handlers.game_checked, [finding("random")])
 
     def play(self, connection_id: int, *, change: float = 0.0) -> None:
         for message in self.driven.workers[connection_id].play():
@@ -196,7 +196,7 @@ class Guests:
     def round(self) -> None:
         self.play(10)
         self.play(11)
-        if self.driven.core.updating:
+        if self.driven.updating:
             self.driven.publish()
 
     @property
@@ -208,7 +208,7 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     world = Guests()
     assert world.answer_to(11, 2e6).accepted, "nobody has shown yet that the game keeps to its box"
     world = Guests()
-    bounds = world.driven.core._state.require_described().bounds
+    bounds = world.driven.core.require_described().bounds
     for _ in range(CONTROLS):
         bounds.control(played_block(num_slots=3, horizon=4))
     refused = world.answer_to(11, 2e6)
@@ -216,7 +216,7 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     assert "outside of the game's own box: observation.obs[0]: 2e+06" in (refused.reason or "")
     (note,) = [note for note in world.notes if note.startswith("bounds:")]
     assert "were refused" in note
-    assert world.driven.core._state.conduct.num_out == 0
+    assert world.driven.core.conduct.num_out == 0
     # Those of the admin's own are not looked at any more.
     assert world.answer_to(10, 2e6).accepted
 
@@ -245,7 +245,7 @@ def finding(finding_id: str) -> CheckFinding:
 
 def test_hostile_08_what_check_finds_out_of_bounds_binds_no_guest() -> None:
     world = Guests()
-    world.driven.give(inputs.GameChecked([finding("out-of-bounds")]))
+    world.driven.give(trust_handlers.game_checked, [finding("out-of-bounds")])
     for _ in range(3 * CONTROLS):
         world.round()
     assert world.answer_to(11, 2e6).accepted
@@ -254,7 +254,7 @@ def test_hostile_08_what_check_finds_out_of_bounds_binds_no_guest() -> None:
 @pytest.mark.parametrize("found", ["random", "clock", "not-reproducible", "state-survives-start"])
 def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(found: str) -> None:
     world = Guests(is_audited=True)
-    world.driven.give(inputs.GameChecked([finding("no-draw"), finding(found)]))
+    world.driven.give(trust_handlers.game_checked, [finding("no-draw"), finding(found)])
     (note,) = [note for note in world.notes if note.startswith("audit:")]
     assert note == (
         "audit: what visitors play is not verified: `attract check` found that the game cannot be replayed: "
@@ -264,7 +264,7 @@ def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(f
         world.round()
     assert {lease.purpose for lease in world.driven.leases()} == {"train"}
     sound = Guests(is_audited=True)
-    sound.driven.give(inputs.GameChecked([finding("no-draw")]))
+    sound.driven.give(trust_handlers.game_checked, [finding("no-draw")])
     assert sound.notes == []
     for _ in range(3):
         sound.round()
