@@ -159,7 +159,7 @@ async def arena(
         reference, _ = directory.read_game()
         if reference is not None and folder is not None:
             gateway.service.games.place_page(reference.name, folder)
-        run = await stack.enter_async_context(gateway.service.matches(directory.run_id))
+        run = await stack.enter_async_context(gateway.service.opened(directory.run_id))
         yield Arena(run, stack.enter_context(Interrupts().listening()))
 
 

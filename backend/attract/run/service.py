@@ -274,19 +274,8 @@ class RunService:
             if version is not None:
                 raise RunActiveError(run_id)
             return await self._evaluate(self.active, episodes, deterministic, seed, None, take)
-        async with self._opened(run_id) as run:
+        async with self.opened(run_id) as run:
             return await self._evaluate(run, episodes, deterministic, seed, version, take)
-
-    @contextlib.asynccontextmanager
-    async def matches(self, run_id: str) -> AsyncGenerator[ActiveRun]:
-        """A past run that is active during the block: its fleet plays matches of any policies of its game.
-
-        Raises: as `evaluate`.
-        """
-        run_id = find_run(self.archive.runs_dir, run_id)
-        async with self._opened(run_id) as run:
-            await run.has_policy()
-            yield run
 
     async def random_play(self, run_id: str) -> RandomPlay | None:
         """What random play returns, to compare an evaluation with: as the run has kept it, else measured now.
@@ -306,7 +295,7 @@ class RunService:
         version = self.archive.directory(run_id).marked("best") if version is None else version
         if self.active is not None and self.active.run_id == run_id:
             return await self.active.export(out_dir, version)
-        async with self._opened(run_id) as run:
+        async with self.opened(run_id) as run:
             return await run.export(out_dir, version)
 
     def roll_back(self, run_id: str, version: int) -> RunView:
@@ -427,7 +416,7 @@ class RunService:
         return run.view()
 
     @contextlib.asynccontextmanager
-    async def _opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:
+    async def opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:
         """A past run made active to look at its policy: nothing is trained."""
         with self._claim():
             directory = RunDirectory.open_locked(self.archive.runs_dir, run_id)
