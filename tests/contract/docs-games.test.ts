@@ -1,4 +1,4 @@
-/** Every module of `docs/games.md` and `docs/several-agents.md` is whole: it passes the strict type check, is bundled, and plays without an error. */
+/** Every module of these pages of the guide is whole: it passes the strict type check, is bundled, and plays without an error. */
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const SDK = path.join(ROOT, "web/sdk/src/index.ts");
 const FILE = /^```\w+\n\/\/ ([\w.-]+)\n(.*?)^```$/gms;
 const TSC_MS = 60_000;
 
-const pages = ["docs/games.md", "docs/several-agents.md"];
+const pages = ["docs/games.md", "docs/several-agents.md", "docs/opponents.md"];
 const text = pages.map((page) => readFileSync(path.join(ROOT, page), "utf8")).join("\n");
 const files = new Map(Array.from(text.matchAll(FILE), ([, name, body]) => [name, body]));
 const games = [...files.keys()].filter((name) => name.endsWith(".ts"));

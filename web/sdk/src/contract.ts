@@ -23,23 +23,23 @@ export type Action = number | ArrayLike<number>;
 /**
  * Buffers the game may write into instead of returning an observation; the same object in every call of one instance.
  *
- * With several agents each field holds one view per agent.
+ * With several agents each field holds one view per agent: `Out<Float32Array[], Uint8Array[]>`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the game's own annotation decides which view it has
-export interface Out<View = any> {
+export interface Out<View = any, Mask = Uint8Array> {
   /** The batch's own memory: fill it and return no observation. */
   observation: View;
   /** One byte per choice, 1 = allowed; all ones at start. Null unless the definition says `actionMask: true`. */
-  actionMask: Uint8Array | null;
+  actionMask: Mask | null;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as for Out
-export interface StartContext<View = any> {
+export interface StartContext<View = any, Mask = Uint8Array> {
   /** Uniform in [0, 1), with `.int(n)` and `.normal()`; the only source of chance a game may use. */
   random: GameRandom;
   /** A number for each declared parameter. The object is reused: read it in `start`, do not keep it. */
   parameters: Readonly<Record<string, number>>;
-  out: Out<View>;
+  out: Out<View, Mask>;
 }
 
 export interface StartFields {
@@ -83,9 +83,11 @@ export interface GameAhead {
 
 /** A running copy of a game. Created once, started many times. */
 export interface Game {
-  start(context: StartContext): StartResult;
+  // biome-ignore lint/suspicious/noExplicitAny: as for Out
+  start(context: StartContext<any, any>): StartResult;
   /** Advances one tick. `deltaTime` is always `tickSeconds`; `action` is held for a whole step. */
-  update(deltaTime: number, action: never, out: Out): UpdateResult;
+  // biome-ignore lint/suspicious/noExplicitAny: as for Out
+  update(deltaTime: number, action: never, out: Out<any, any>): UpdateResult;
   /** Optional: for watching and playing, on the page only. */
   draw?(context2d: Context2D, width: number, height: number): void;
   /** Optional: given, each `start` and each step is waited for. */

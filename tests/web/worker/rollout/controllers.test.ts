@@ -1,6 +1,7 @@
 /** Several policies in one game: each is run once a step, on its own slots, and its segments name it. */
 
 import { float32View, int32View } from "@attract/schema";
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { RandomPolicy } from "@attract/worker/policy/policy";
 import { describe, expect, test } from "vitest";
 import { collect, floatRows } from "../support/collected.ts";
@@ -131,4 +132,23 @@ describe("E9: named policies", () => {
     expect(new Set(actions.filter((_, i) => i % 3 === 0))).toEqual(new Set([0]));
     expect(new Set(actions.filter((_, i) => i % 3 === 1))).toEqual(new Set([0, 1]));
   });
+});
+
+test("the rows of one policy have masks, which an exported model takes", async () => {
+  const game = { ...groupGame(), actionMask: true };
+  const sizes: number[] = [];
+  class Masked extends CountingPolicy {
+    override run(batch: ObservationBatch, rows: number): Promise<void> {
+      sizes.push(batch.maskSize);
+      return super.run(batch, rows);
+    }
+  }
+  const [hunter, prey] = [new Masked(6, "hunter", 7), new Masked(6, "prey", 2)];
+  await createLoop(game, { seat: seat({ state_size: 2 }) }).play(
+    lease({ seats: ROLES }),
+    hunter,
+    prey,
+    hunter,
+  );
+  expect(new Set(sizes)).toEqual(new Set([2]));
 });

@@ -112,7 +112,9 @@ export class Controllers {
     const key = agents.join();
     let batch = this.#staging.get(key);
     if (batch === undefined) {
-      batch = new ObservationBatch(this.#space, rows, { stateSize: this.#batch.stateSize });
+      // Masks that allow all: an exported model takes one, for an output that is not used here.
+      const { stateSize, maskSize } = this.#batch;
+      batch = new ObservationBatch(this.#space, rows, { stateSize, maskSize });
       this.#staging.set(key, batch);
     }
     return batch;
