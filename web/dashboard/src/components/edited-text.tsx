@@ -1,6 +1,6 @@
 /** A text that is changed where it stands: a pencil opens it, Enter keeps it, Escape does not. */
 
-import { TextInput } from "@mantine/core";
+import { ActionIcon, Group, TextInput } from "@mantine/core";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 
 interface EditedTextProps {
@@ -18,12 +18,12 @@ export function EditedText({ label, value, maxLength, children, onSave }: Edited
   const [text, setText] = useState<string | null>(null);
   if (text === null) {
     return (
-      <span className="edited">
+      <Group component="span" display="inline-flex" gap={4} wrap="nowrap">
         {children}
-        <button type="button" className="pencil" aria-label={`Edit ${label}`} onClick={() => setText(value)}>
+        <ActionIcon className="pencil" aria-label={`Edit ${label}`} onClick={() => setText(value)}>
           ✎
-        </button>
-      </span>
+        </ActionIcon>
+      </Group>
     );
   }
   const close = (isKept: boolean) => {

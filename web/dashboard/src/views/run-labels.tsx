@@ -1,7 +1,7 @@
 /** What people say of a run, read and edited where it stands: star, name, tags, note. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
-import { Group } from "@mantine/core";
+import { ActionIcon, Anchor, Badge, Group, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { EditedText } from "../components/edited-text.tsx";
 import { ServerButton } from "../components/server-button.tsx";
@@ -16,16 +16,17 @@ interface LabelProps {
 
 export function Star({ run, edit }: LabelProps) {
   return (
-    <button
-      type="button"
-      className="star"
+    <ActionIcon
+      bg="none"
+      fz={18}
+      c={run.starred ? "var(--wait)" : "dimmed"}
       aria-label={`Star ${run.name || run.run_id}`}
       aria-pressed={run.starred}
       disabled={edit === null}
       onClick={() => edit?.(run, { starred: !run.starred })}
     >
       {run.starred ? "★" : "☆"}
-    </button>
+    </ActionIcon>
   );
 }
 
@@ -50,11 +51,17 @@ export function RunName({ run, now, edit }: LabelProps & { now: number }) {
     <>
       <Name run={run} edit={edit}>
         {run.is_deleted ? (
-          <span className="run-name">{title}</span>
+          <strong>{title}</strong>
         ) : (
-          <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
+          <Anchor
+            href={formatRoute(runRoute(run.run_id))}
+            fw={650}
+            inherit
+            underline="hover"
+            data-testid="run-name"
+          >
             {title}
-          </a>
+          </Anchor>
         )}
       </Name>
       <small className="soft">
@@ -69,9 +76,16 @@ export function RunName({ run, now, edit }: LabelProps & { now: number }) {
 
 export function Tags({ run, edit }: LabelProps) {
   const tags = run.tags.map((tag) => (
-    <a key={tag} className="tag" href={formatRoute(runsRoute(`q=tag:${encodeURIComponent(tag)}`))}>
+    <Badge
+      key={tag}
+      component="a"
+      href={formatRoute(runsRoute(`q=tag:${encodeURIComponent(tag)}`))}
+      variant="default"
+      mr={4}
+      style={{ cursor: "pointer" }}
+    >
       {tag}
-    </a>
+    </Badge>
   ));
   if (edit === null) return <>{tags}</>;
   const save = (text: string) => edit(run, { tags: text.split(/[\s,"]+/).filter((tag) => tag !== "") });
@@ -83,7 +97,11 @@ export function Tags({ run, edit }: LabelProps) {
 }
 
 export function Note({ run, edit }: LabelProps) {
-  const note = <span className="note">{run.note}</span>;
+  const note = (
+    <Text span inherit truncate maw={260}>
+      {run.note}
+    </Text>
+  );
   if (edit === null) return note;
   return (
     <EditedText
