@@ -64,7 +64,7 @@ async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str, browse
         await expect(page.get_by_role("region", name="Ticked runs")).to_contain_text("3 runs ticked")
         await page.get_by_role("checkbox", name="Tick all runs").check()
         await expect(page.get_by_role("region", name="Ticked runs")).to_contain_text("5 runs ticked")
-        await page.locator('tr[data-id="run-2"] [data-testid=run-name]').click()
+        await page.locator('tr[data-id="run-2"] a.run-name').click()
         await expect(page).to_have_url(re.compile("run-2.*smooth=0.8"))
         await page.get_by_role("link", name="Runs", exact=True).click()
         await expect(page).to_have_url(re.compile("group=state&smooth=0.8$"))

@@ -185,7 +185,7 @@ async def test_a_run_from_the_first_click_to_the_last_behind_a_proxy(
         await expect(page.locator("tr[data-id]")).to_have_count(1)
         await check_accessible(page, "runs")
         await photograph_all(page, pictures, "runs")
-        await page.get_by_test_id("run-name").click()
+        await page.locator(".run-name").click()
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
         # A past run's policy is there to be watched.
         assert await wait_for_more(page, '[data-testid="watch"]', "data-version", 1) >= 1

@@ -326,7 +326,7 @@ async def test_a_dropped_file_plays_or_says_in_a_sentence_why_not(
         await check_accessible(page, "an episode from a file")
         await photograph_all(page, PICTURES, "file")
         # A file is refused in an alert, a game that cannot be shown over its screen.
-        alert = page.locator('[role="alert"], .over:has-text("cannot be played")')
+        alert = page.locator('[role="alert"], [data-testid=over]:has-text("cannot be played")')
         whole = json.dumps(episodes["pole"])
         for name, text, said in (
             ("cut.json", whole[:-20], "cut.json is no recorded episode: it is not JSON, or it is cut off."),
@@ -412,7 +412,7 @@ async def test_a_finding_of_attract_ci_opens_its_episode(cracked: Path, browser:
             await expect(found).to_contain_text(re.compile(r"1 finding in [\d,]+ episodes"))
             await expect(found.locator("li")).to_contain_text("crack.js:16, played by ")
             # A command names the game of its run by the whole path.
-            await expect(page.locator(".rows li")).to_have_count(1)
+            await expect(page.locator(".rows .row")).to_have_count(1)
             await check_accessible(page, "a game with a finding")
             await page.goto(f"{address.split('#')[0]}#/runs/cracked/play")
             await photograph_all(page, PICTURES, "findings")

@@ -229,7 +229,7 @@ async def test_the_start_button_is_within_the_window_beside_every_game(
         await page.set_viewport_size({"width": 1280, "height": 720})
         button = "#start-form button[type=submit]"
         await wait_until(page, IN_WINDOW, button)
-        await wait_until(page, IN_WINDOW, ".start-form")
+        await wait_until(page, IN_WINDOW, "#start-form form")
         # The folds open within the form, and the last game is chosen without a way back up.
         await page.locator("details.fold").evaluate_all(
             "(all) => all.forEach((fold) => { fold.open = true; })"
@@ -237,7 +237,7 @@ async def test_the_start_button_is_within_the_window_beside_every_game(
         await wait_until(page, IN_WINDOW, button)
         await page.get_by_role("radio", name=re.compile("^Stars")).click()
         await expect(page.get_by_role("form", name="Train Stars")).to_be_visible()
-        await wait_until(page, IN_WINDOW, ".start-form")
+        await wait_until(page, IN_WINDOW, "#start-form form")
 
         # Below the games of a phone, a tap brings the form into sight, and its button with it.
         await page.set_viewport_size({"width": 390, "height": 844})

@@ -179,7 +179,7 @@ async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
     async with open_page(browser, address) as (page, complaints):
         complaints.expected.append("404")
         await open_run(page, "spoilt", f"?version={versions[1]}")
-        alert = page.locator(WATCH).locator(".over")
+        alert = page.locator(WATCH).get_by_test_id("over")
         await expect(alert).to_contain_text(f"version {versions[1]} of run spoilt cannot be played")
         await slider(page).press("ArrowRight")
         await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[2]))

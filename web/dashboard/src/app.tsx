@@ -121,9 +121,13 @@ function SignedIn() {
   }, [key, refetch]);
   const runNow = known?.live_run ?? null;
   const [areKeysShown, setKeysShown] = useState(false);
+  const [isLater, setLater] = useState(false);
   useKeys((command) => (command === "help" ? setKeysShown(true) : goByKey(command, runNow)));
   useEffect(() => {
-    const timer = setTimeout(loadLater, LATER_MS);
+    const timer = setTimeout(() => {
+      setLater(true);
+      loadLater();
+    }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
   if (error instanceof ApiError && (error.status === 401 || error.status === 403))
@@ -149,7 +153,11 @@ function SignedIn() {
         />
         {route.view !== "run" && <PageTitle name={PAGE_NAMES[route.view]} />}
         {known !== null && <ActiveRunAnnouncement runId={runNow} isMuted={route.view === "run"} />}
-        <Suspense>{areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}</Suspense>
+        <Suspense>
+          {(isLater || areKeysShown) && (
+            <KeysDialog opened={areKeysShown} onClose={() => setKeysShown(false)} />
+          )}
+        </Suspense>
         <Suspense fallback={<Loader aria-label="Loading the page" />}>
           {route.view === "start" && !isAboutOneGame(route) && (
             <HomeView chosen={route.game} activeRun={activeRun} liveRun={liveRun} />

@@ -12,7 +12,7 @@ interface OverProps {
 
 export function Over({ title, text, children }: OverProps) {
   return (
-    <Overlay className="over" center color="#08090e" backgroundOpacity={0.62} zIndex={1} p={16}>
+    <Overlay center color="#08090e" backgroundOpacity={0.62} zIndex={1} p={16} data-testid="over">
       <Stack align="center" gap={10} c="white" ta="center">
         {title !== undefined && <strong>{title}</strong>}
         {children}

@@ -21,7 +21,7 @@ export function Part({ title, beside, isPlain = false, children, ...props }: Par
       {beside === undefined ? (
         <h2 id={id}>{title}</h2>
       ) : (
-        <Group justify="space-between" gap="8px 16px" mb={12}>
+        <Group justify="space-between" gap="8px 16px" mb={8}>
           <h2 id={id} style={{ margin: 0 }}>
             {title}
           </h2>

@@ -2,6 +2,7 @@
 
 import type { RunView, StudyView } from "@attract/schema";
 import { Badge } from "@mantine/core";
+import { memo } from "react";
 import { lookOf, type Tone } from "../state/run-state.ts";
 
 const COLORS: Readonly<Record<Tone, string>> = {
@@ -31,9 +32,10 @@ interface StatePillProps {
   isWaiting?: boolean;
 }
 
-export function StatePill({ state, isWaiting = false }: StatePillProps) {
+/** Kept as it is where a table of many rows is scrolled. */
+export const StatePill = memo(function StatePill({ state, isWaiting = false }: StatePillProps) {
   return <Pill state={state} look={lookOf(state, isWaiting)} />;
-}
+});
 
 const STUDY_LOOKS: Readonly<Record<StudyView["state"], readonly [text: string, tone: Tone]>> = {
   searching: ["Searching", "go"],

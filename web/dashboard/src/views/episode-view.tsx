@@ -136,19 +136,18 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
         )}
       />
       <p className="soft">{aboutText(shown)}</p>
-      {isAsked && (
-        <ConfirmDialog
-          title="Delete the episode?"
-          yes="Delete"
-          no="Keep"
-          onAnswer={(isYes) => {
-            setAsked(false);
-            if (isYes) remove.mutate();
-          }}
-        >
-          Links to it will find nothing. This cannot be undone.
-        </ConfirmDialog>
-      )}
+      <ConfirmDialog
+        opened={isAsked}
+        title="Delete the episode?"
+        yes="Delete"
+        no="Keep"
+        onAnswer={(isYes) => {
+          setAsked(false);
+          if (isYes) remove.mutate();
+        }}
+      >
+        Links to it will find nothing. This cannot be undone.
+      </ConfirmDialog>
     </>
   );
 }

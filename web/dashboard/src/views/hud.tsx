@@ -54,7 +54,7 @@ export function Hud({ score, children }: { score: Score; children?: ReactNode })
 
 export function HudLine({ children }: { children?: ReactNode }) {
   return (
-    <Group className="hud" gap="6px 20px" px={4} pt={10} mih={46}>
+    <Group className="hud" gap="6px 14px" px={4} pt={10} mih={46}>
       {children}
     </Group>
   );
@@ -88,6 +88,7 @@ export function SpeedSelect({ speed, onSpeed }: { speed: number; onSpeed: (speed
   return (
     <NativeSelect
       size="xs"
+      w={72}
       aria-label="Speed of the game"
       styles={{ input: { background: "none", color: "var(--ink)" } }}
       value={String(speed)}

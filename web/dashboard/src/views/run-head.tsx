@@ -138,19 +138,18 @@ export function RunHead(props: RunHeadProps) {
           Ctrl-C.
         </Text>
       )}
-      {isAsking && (
-        <ConfirmDialog
-          title="Stop training?"
-          yes="Stop training"
-          no="Keep training"
-          onAnswer={(isYes) => {
-            setAsking(false);
-            if (isYes) act.mutate("stop");
-          }}
-        >
-          The run ends after the current update and keeps its newest policy. It can be resumed later.
-        </ConfirmDialog>
-      )}
+      <ConfirmDialog
+        opened={isAsking}
+        title="Stop training?"
+        yes="Stop training"
+        no="Keep training"
+        onAnswer={(isYes) => {
+          setAsking(false);
+          if (isYes) act.mutate("stop");
+        }}
+      >
+        The run ends after the current update and keeps its newest policy. It can be resumed later.
+      </ConfirmDialog>
       <ErrorNotice error={act.error ?? join.error ?? relabel.error} />
       {(run.state === "failed" || run.state === "paused") && run.error !== null && !isErrorShown(run) && (
         <ErrorNotice error={new Error(run.error)} />

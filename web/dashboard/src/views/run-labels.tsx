@@ -1,7 +1,7 @@
 /** What people say of a run, read and edited where it stands: star, name, tags, note. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
-import { ActionIcon, Anchor, Badge, Group, Text } from "@mantine/core";
+import { Badge, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { EditedText } from "../components/edited-text.tsx";
 import { ServerButton } from "../components/server-button.tsx";
@@ -16,17 +16,16 @@ interface LabelProps {
 
 export function Star({ run, edit }: LabelProps) {
   return (
-    <ActionIcon
-      bg="none"
-      fz={18}
-      c={run.starred ? "var(--wait)" : "dimmed"}
+    <button
+      type="button"
+      className="sign star"
       aria-label={`Star ${run.name || run.run_id}`}
       aria-pressed={run.starred}
       disabled={edit === null}
       onClick={() => edit?.(run, { starred: !run.starred })}
     >
       {run.starred ? "★" : "☆"}
-    </ActionIcon>
+    </button>
   );
 }
 
@@ -53,15 +52,9 @@ export function RunName({ run, now, edit }: LabelProps & { now: number }) {
         {run.is_deleted ? (
           <strong>{title}</strong>
         ) : (
-          <Anchor
-            href={formatRoute(runRoute(run.run_id))}
-            fw={650}
-            inherit
-            underline="hover"
-            data-testid="run-name"
-          >
+          <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
             {title}
-          </Anchor>
+          </a>
         )}
       </Name>
       <small className="soft">
@@ -97,11 +90,7 @@ export function Tags({ run, edit }: LabelProps) {
 }
 
 export function Note({ run, edit }: LabelProps) {
-  const note = (
-    <Text span inherit truncate maw={260}>
-      {run.note}
-    </Text>
-  );
+  const note = <span className="note">{run.note}</span>;
   if (edit === null) return note;
   return (
     <EditedText

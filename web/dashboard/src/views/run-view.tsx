@@ -103,7 +103,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const { tab = "overview" } = route;
   const at = (part: RunTab) => formatRoute({ ...route, tab: part });
   return (
-    <Stack component="main" id="content" gap={20} data-tab={tab}>
+    <Stack component="main" id="content" gap={12} data-tab={tab}>
       <RunHead
         run={run}
         row={row}

@@ -312,19 +312,18 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
             </Button>
           </Strip>
         )}
-        {erasing.length > 0 && (
-          <ConfirmDialog
-            title={`Erase ${nameOf(erasing)}?`}
-            yes="Erase"
-            no="Keep"
-            onAnswer={(isYes) => {
-              setErasing([]);
-              if (isYes) erase(erasing);
-            }}
-          >
-            Their numbers, versions and episodes are removed from the disk. This cannot be undone.
-          </ConfirmDialog>
-        )}
+        <ConfirmDialog
+          opened={erasing.length > 0}
+          title={`Erase ${nameOf(erasing)}?`}
+          yes="Erase"
+          no="Keep"
+          onAnswer={(isYes) => {
+            setErasing([]);
+            if (isYes) erase(erasing);
+          }}
+        >
+          Their numbers, versions and episodes are removed from the disk. This cannot be undone.
+        </ConfirmDialog>
         {list === null && error === null && <Loader aria-label="Loading runs" />}
         {isEmpty && <Nothing query={query} />}
         {nodes.length > 0 && (

@@ -1,10 +1,9 @@
 /** The end of a run: its agent, to be put into one's own game. */
 
 import type { RunView } from "@attract/schema";
-import { Code, Group, Text } from "@mantine/core";
+import { Code, Group, Paper, Text } from "@mantine/core";
 import { policyPath, runPath, serverUrl } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
-import { Part } from "../components/part.tsx";
 import { ServerLink } from "../components/server-button.tsx";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { commandOf, FOLDER, resultOf, snippetOf } from "../state/shipping-text.ts";
@@ -21,10 +20,14 @@ export function ShipCard({ run }: { run: RunView }) {
     { name: "policy.json", path: runPath(run.run_id, "/policy.json") },
   ];
   return (
-    <Part
-      title="Put it into your game"
-      data-testid="ship"
-      beside={
+    <Paper component="section" p="10px 20px" aria-labelledby="ship-title" data-testid="ship">
+      <Group justify="space-between" gap="8px 20px">
+        <div>
+          <h2 id="ship-title" style={{ margin: 0 }}>
+            Put it into your game
+          </h2>
+          <Text>{resultOf(run)}.</Text>
+        </div>
         <Group gap={8}>
           {command === null &&
             files.map(({ name, path }) => (
@@ -34,9 +37,7 @@ export function ShipCard({ run }: { run: RunView }) {
             ))}
           <CopyText text={snippet} name={command === null ? "the lines" : "the command"} />
         </Group>
-      }
-    >
-      <Text>{resultOf(run)}.</Text>
+      </Group>
       <details>
         <summary>{command === null ? "The lines for your page" : "The command that writes the page"}</summary>
         <Text c="dimmed" my={8}>
@@ -55,6 +56,6 @@ export function ShipCard({ run }: { run: RunView }) {
           {snippet}
         </Code>
       </details>
-    </Part>
+    </Paper>
   );
 }
