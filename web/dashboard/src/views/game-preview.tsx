@@ -13,7 +13,13 @@ export function StillPreview({ game }: { game: GameEntry }) {
       {game.card === null ? (
         <Over text="Lives in its page" />
       ) : (
-        <img src={serverUrl(`api/games/${game.name}/card.jpg`).href} alt="" />
+        <img
+          src={serverUrl(`api/games/${game.name}/card.jpg`).href}
+          alt=""
+          width="100%"
+          height="100%"
+          style={{ objectFit: "contain" }}
+        />
       )}
     </div>
   );
