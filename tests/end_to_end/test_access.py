@@ -94,7 +94,7 @@ async def test_scale_07_pages_that_joined_by_link_train_on_after_the_trainer_was
             await page.reload()
             await page.get_by_role("link", name="Access").click()
             await expect(page.get_by_text("(this one)")).to_be_visible()
-            invitation = page.locator(".access-list li", has_text="printed at the start")
+            invitation = page.locator(".rows li", has_text="printed at the start")
             await expect(invitation).to_contain_text("2 open sockets")
             await check_accessible(page, "access")
             await photograph_all(page, pictures, "access")

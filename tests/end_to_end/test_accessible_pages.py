@@ -37,21 +37,21 @@ class Place(NamedTuple):
 
 
 PLACES = {
-    "home": Place("#/", ".game-place, .start-form"),
+    "home": Place("#/", ".game-place, form"),
     "runs": Place("#/runs?q=is:all", 'tr[data-id="live-paused"]'),
     "groups of runs": Place("#/runs?group=game", "tbody tr button"),
     "compare": Place("#/compare?runs=finished-1,stopped-1,failed-1", 'figure[data-runs="3"]'),
-    "studies": Place("#/tuning", ".run-rows li"),
+    "studies": Place("#/tuning", ".rows li"),
     "study": Place("#/tuning/live", "tr[data-id]"),
     "study that is over": Place("#/tuning/over", ".front-chart canvas"),
     "access": Place("#/access", "main h1"),
     "game": Place("#/games/cartpole", '[data-testid="agent"][data-ready="true"]'),
     "run": Place("#/runs/p", '[data-testid="ship"]'),
-    "failed run": Place("#/runs/failed-1", ".run-head"),
-    "stopped run": Place("#/runs/stopped-1", ".run-head"),
-    "charts": Place("#/runs/p/charts", ".chart-group canvas"),
+    "failed run": Place("#/runs/failed-1", "[data-testid=run-head]"),
+    "stopped run": Place("#/runs/stopped-1", "[data-testid=run-head]"),
+    "charts": Place("#/runs/p/charts", "[data-testid=chart-group] canvas"),
     "play": Place("#/runs/p/play", "tr[data-version]"),
-    "workers": Place("#/runs/p/workers", "main .section"),
+    "workers": Place("#/runs/p/workers", "main section"),
     "settings": Place("#/runs/p/settings", 'tr[data-setting="seed"]', "settings the same"),
     "log": Place("#/runs/p/log", ".log-entries li"),
 }

@@ -386,15 +386,15 @@ async def test_pins_search_and_folds_are_kept_in_the_address(address: str, brows
         assert (await wait_for_view(page, "fold="))["fold"] == "details"
         await expect(card(page, "train/loss")).to_be_visible()
         await page.reload()
-        await expect(page.locator("details.chart-group").first.locator("summary")).to_have_text("Pinned")
-        await expect(page.locator("details.chart-group").first.locator("figure")).to_have_attribute(
+        await expect(page.locator("[data-testid=chart-group]").first.locator("summary")).to_have_text("Pinned")
+        await expect(page.locator("[data-testid=chart-group]").first.locator("figure")).to_have_attribute(
             "data-metric", KL
         )
         await expect(card(page, "train/loss")).to_be_visible()
         # A search finds what is folded away, by its title or the name of a line.
         await page.get_by_label("Search charts").fill("food")
         await wait_for_view(page, "find=food")
-        await expect(page.locator("details.chart-group figure")).to_have_count(1)
+        await expect(page.locator("[data-testid=chart-group] figure")).to_have_count(1)
         await expect(card(page, "reward")).to_be_visible()
         await page.get_by_label("Search charts").fill("nothing like this")
         await expect(page.get_by_text("No chart has “nothing like this”.")).to_be_visible()

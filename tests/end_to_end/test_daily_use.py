@@ -41,14 +41,14 @@ async def test_n5_a_run_is_named_tagged_noted_and_put_away_on_its_own_page(
         await expect(page.get_by_role("heading", name="hero", level=1)).to_be_visible()
         await expect(page).to_have_title(re.compile("hero$"))
         await go(page, "#/")
-        row = page.locator(".run-rows li", has_text="hero")
+        row = page.locator(".rows li", has_text="hero")
         await expect(row).to_contain_text("good")
         await expect(row).to_contain_text("★")
         await row.get_by_role("link").click()
-        await expect(page.locator(".run-head")).to_contain_text("wider net")
+        await expect(page.locator("[data-testid=run-head]")).to_contain_text("wider net")
         await page.get_by_role("button", name="Delete", exact=True).click()
         await page.locator("tr[data-id]", has_text="hero").get_by_role("button", name="Restore").click()
-        await expect(page.locator(".undo-strip")).to_contain_text("Restored hero")
+        await expect(page.locator("[data-testid=strip]")).to_contain_text("Restored hero")
 
 
 async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str, browser: Browser) -> None:

@@ -33,7 +33,7 @@ from dashboard_page import (
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
-HERE = ".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])"
+HERE = "[data-testid=fleet] tbody tr:is([data-state=playing], [data-state=waiting])"
 ADDRESS = "(link) => link.href"
 DRAWN = """(index) => {
   const canvas = document.querySelectorAll('.game-card canvas')[index];
@@ -101,7 +101,7 @@ def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def state_pill(page: Page):
-    return page.locator(".run-head .state-pill")
+    return page.locator("[data-testid=run-head] [data-testid=state]")
 
 
 async def picture_of(page: Page, test_id: str) -> str:
@@ -213,7 +213,7 @@ async def test_another_device_joins_by_the_link_over_the_network(
             assert await guest.evaluate("isSecureContext") is False
             await expect(guest.locator("#speed")).not_to_have_text("0")
             await expect(state_pill(page)).to_have_text("Training")
-            await expect(page.locator(".fleet-table tbody tr")).to_contain_text("invited")
+            await expect(page.locator("[data-testid=fleet] tbody tr")).to_contain_text("invited")
             await open_part(page, "Overview")
             await wait_for_more(page, RETURN_CHART, "data-points", 2)
             await photograph(guest, pictures / "join-phone-dark.png")
@@ -233,7 +233,7 @@ async def test_another_device_joins_by_the_link_over_the_network(
             await guest.reload()
             await expect(guest.locator("#state")).to_have_text("No token")
         await open_part(page, "Workers")
-        await expect(page.locator(".fleet-table tbody tr")).to_have_count(1)
+        await expect(page.locator("[data-testid=fleet] tbody tr")).to_have_count(1)
         await expect(page.locator(HERE)).to_have_count(0)
 
 

@@ -36,7 +36,7 @@ async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path, 
             async with open_page(browser, url) as (page, _):
                 await expect(page.locator("h1")).to_be_visible()
                 await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}/workers")
-                row = page.locator(f'.fleet-table tr[data-worker="{worker.worker_id}"]')
+                row = page.locator(f'[data-testid=fleet] tr[data-worker="{worker.worker_id}"]')
                 await expect(row).to_have_attribute("data-state", "left_out")
                 await expect(row).to_contain_text("Banned: it sent messages that cannot be read")
                 lift = row.get_by_role("button", name="Lift the ban", exact=True)

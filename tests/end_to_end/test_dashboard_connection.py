@@ -155,7 +155,7 @@ async def test_stop_asks_and_a_stopped_run_is_resumed(tmp_path: Path, browser: B
         run_id = (await world.start()).run_id
         async with page_of(browser, world, proxy, f"/runs/{run_id}") as page:
             await until_updates(world, run_id, 3)
-            pill = page.locator(".run-head .state-pill")
+            pill = page.locator("[data-testid=run-head] [data-testid=state]")
             await expect(page.get_by_role("button", name="Pause training")).to_be_visible()
             await expect(page.get_by_role("button", name="Pause the game")).to_be_visible()
             stop = page.get_by_role("button", name="Stop", exact=True)

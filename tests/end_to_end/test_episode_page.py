@@ -195,11 +195,11 @@ async def test_seeking_and_stepping_by_keys_alone(
         fiftieth = await page.evaluate(PICTURE)
         await page.keyboard.press(".")
         await expect_step(page, 501)
-        await expect(page.locator("[data-taken=true] .choice")).to_have_text("down")
+        await expect(page.locator("[data-taken=true] > :first-child")).to_have_text("down")
         assert await page.evaluate(PICTURE) != fiftieth
         await page.keyboard.press(",")
         await expect_step(page, 500)
-        await expect(page.locator("[data-taken=true] .choice")).to_have_text("right")
+        await expect(page.locator("[data-taken=true] > :first-child")).to_have_text("right")
         await wait_until(page, f"(then) => {PICTURE} === then", fiftieth)
         await page.keyboard.press("ArrowLeft")
         await expect_step(page, 490)
@@ -229,7 +229,7 @@ async def test_what_differs_is_said_and_it_plays_on(
     async with signed_in(browser, address) as page:
         changed = await keep(page, address, other)
         await open_episode(page, address, f"{changed}?at=-2", 580)
-        await expect(page.locator(".replay-note")).to_contain_text(
+        await expect(page.get_by_test_id("replay-note")).to_contain_text(
             "It differs from the record at step 30, second 3.00 s: "
             "the agent sees something else since step 20."
         )
@@ -244,7 +244,7 @@ async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]
         await expect(page.get_by_test_id("episode")).to_have_count(2)
         await expect(page.get_by_text("Both have the same seed.")).to_be_visible()
         for name in ("1: Played by hand", "2: Played by hand"):
-            await expect(page.locator(".replayed", has_text=name)).to_have_count(1)
+            await expect(page.get_by_test_id("episode").filter(has_text=name)).to_have_count(1)
         await stop_at(page, 30)
         steps = page.get_by_test_id("hud-step")
         await expect(steps.nth(0)).to_have_text("300 of 600")
@@ -326,7 +326,7 @@ async def test_a_dropped_file_plays_or_says_in_a_sentence_why_not(
         await check_accessible(page, "an episode from a file")
         await photograph_all(page, PICTURES, "file")
         # A file is refused in an alert, a game that cannot be shown over its screen.
-        alert = page.locator('[role="alert"], .over:has-text("cannot be played")')
+        alert = page.locator('[role="alert"], [data-testid=over]:has-text("cannot be played")')
         whole = json.dumps(episodes["pole"])
         for name, text, said in (
             ("cut.json", whole[:-20], "cut.json is no recorded episode: it is not JSON, or it is cut off."),
@@ -391,7 +391,7 @@ async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path, br
             # Two seconds before the end of 71 steps of 0.04 s: never before step 21.
             await expect(page.get_by_test_id("hud-step")).to_have_text(re.compile("^[2-7][0-9] of 71"))
             await expect(page.locator(".ended")).to_have_text("The game failed")
-            await expect(page.locator(".replay-note").first).to_contain_text("the glass broke")
+            await expect(page.get_by_test_id("replay-note").first).to_contain_text("the glass broke")
             await expect(page.get_by_test_id("episode")).to_have_attribute("data-differs", "false")
 
 
@@ -412,7 +412,7 @@ async def test_a_finding_of_attract_ci_opens_its_episode(cracked: Path, browser:
             await expect(found).to_contain_text(re.compile(r"1 finding in [\d,]+ episodes"))
             await expect(found.locator("li")).to_contain_text("crack.js:16, played by ")
             # A command names the game of its run by the whole path.
-            await expect(page.locator(".run-rows li")).to_have_count(1)
+            await expect(page.locator(".rows .row")).to_have_count(1)
             await check_accessible(page, "a game with a finding")
             await page.goto(f"{address.split('#')[0]}#/runs/cracked/play")
             await photograph_all(page, PICTURES, "findings")

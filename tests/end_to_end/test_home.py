@@ -23,13 +23,13 @@ LIVE_REGIONS = """() => [...document.querySelectorAll("[role=status], [aria-live
   .map((one) => one.dataset.testid ?? one.outerHTML.slice(0, 80))"""
 FOCUSED = """() => {
   const one = document.activeElement;
-  return one.ariaLabel ?? one.labels?.[0]?.querySelector(".name span")?.textContent ?? one.textContent.trim();
+  return one.ariaLabel ?? one.labels?.[0]?.querySelector("span > span")?.textContent ?? one.textContent.trim();
 }"""
 IN_WINDOW = """(selector) => {
   const box = document.querySelector(selector)?.getBoundingClientRect();
   return box !== undefined && box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
 }"""
-START_BUTTON = ".start-form button[type=submit]"
+START_BUTTON = "#start-form button[type=submit]"
 MAX_TABS = 50
 
 
@@ -105,19 +105,19 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(
         await page.get_by_role("link", name="Home").click()
         await page.get_by_role("button", name="Train CartPole now").click()
         await page.wait_for_url(re.compile(r"#/runs/"))
-        await expect(page.locator(".run-head .state-pill")).to_have_text("Finished", timeout=120_000)
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Finished", timeout=120_000)
         assert await heard(page) == "CartPole: Finished"
 
         # Now it has a run, on Home and on the page of its game, and the form goes on from it.
         await page.get_by_role("link", name="Train again").click()
         await expect(page.get_by_role("heading", name="CartPole", exact=True)).to_be_visible()
-        await expect(page.locator('.field[data-path="until_return"]')).to_have_attribute(
+        await expect(page.locator('[data-path="until_return"]')).to_have_attribute(
             "data-changed", "you"
         )
-        await expect(page.locator(".run-rows li")).to_contain_text("Finished")
+        await expect(page.locator(".rows li")).to_contain_text("Finished")
         await page.get_by_role("link", name="Home").click()
         await expect(page.get_by_role("heading", name="Nothing is training")).to_be_visible()
-        await expect(page.locator(".run-rows li")).to_have_count(1)
+        await expect(page.locator(".rows li")).to_have_count(1)
         await check_widths(page, "home with a run", widths)
 
 
@@ -179,7 +179,7 @@ async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str, bro
         assert await tab_to(page, "Start training") < MAX_TABS
         await page.keyboard.press("Enter")
         await page.wait_for_url(re.compile(r"#/runs/"))
-        pill = page.locator(".run-head .state-pill")
+        pill = page.locator("[data-testid=run-head] [data-testid=state]")
         await expect(pill).to_have_text("Training")
 
         # Home shows it, and its link opens it again.
@@ -214,7 +214,7 @@ async def test_home_shows_a_run_that_is_paused(address: str, browser: Browser) -
         await form.get_by_role("button", name="Start training").click()
         await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
         await page.get_by_role("button", name="Pause training").click()
-        await expect(page.locator(".run-head .state-pill")).to_have_text("Paused")
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Paused")
         assert await heard(page) == "Snake: Paused"
         await page.get_by_role("link", name="Home").click()
         await expect(page.get_by_role("heading", name="Snake is paused")).to_be_visible()

@@ -150,7 +150,7 @@ async def test_the_dashboard_starts_watches_and_gives_away_every_policy(
                     re.compile(r"\d")
                 )
             await stop_run(page)
-            await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+            await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Stopped")
             models = set()
             for name in NAMES:
                 link = await page.get_by_role("link", name=f"Get {name}").get_attribute("href")

@@ -309,4 +309,4 @@ async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(
             for _ in range(5):
                 await shown.evaluate("(page) => page.setAttribute('data-old', '')")
                 await expect(thread_of(page, card).locator(f"{SHOWN}:not([data-old])")).to_be_attached()
-            await expect(page.locator(f"{card} .over")).to_have_count(0)
+            await expect(page.locator(f"{card} [data-testid=over]")).to_have_count(0)

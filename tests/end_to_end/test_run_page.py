@@ -32,9 +32,9 @@ MIDDLES = """(elements) => elements.map((element) => {
   return y + height / 2;
 })"""
 PARTS = {
-    "Charts": ("charts", ".chart-group figure"),
+    "Charts": ("charts", "[data-testid=chart-group] figure"),
     "Play": ("play", "tr[data-version]"),
-    "Workers": ("workers", ".fleet-table, .section:has(#fleet-title)"),
+    "Workers": ("workers", "section:has-text('Devices and workers')"),
     "Settings": ("settings", 'tr[data-setting="seed"]'),
     "Log": ("log", ".log-entries li"),
 }
@@ -67,7 +67,7 @@ def address(trained_cartpole: Path, tmp_path_factory: pytest.TempPathFactory) ->
 async def open_run(page: Page, rest: str) -> None:
     await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
     await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{rest}")
-    await expect(page.locator(".run-head")).to_be_visible()
+    await expect(page.locator("[data-testid=run-head]")).to_be_visible()
 
 
 async def check_in_sight(page: Page) -> None:
@@ -165,13 +165,13 @@ def values_of(row: Locator) -> Locator:
 async def test_settings_beside_the_game_s_own_and_another_run_s(address: str, browser: Browser) -> None:
     async with open_page(browser, address) as (page, _):
         await open_run(page, "p/settings")
-        changed = page.locator(".run-settings > .card").first.locator("tr[data-setting]")
+        changed = page.get_by_test_id("different").locator("tr[data-setting]")
         # As `conftest.py` trains it.
         await expect(values_of(changed.and_(page.locator('[data-setting="seed"]')))).to_have_text(["3", "0"])
         await expect(values_of(changed.and_(page.locator('[data-setting="until_return"]')))).to_have_text(
             ["475", "none"]
         )
-        same = page.locator(".run-settings-equal")
+        same = page.get_by_test_id("equal")
         await expect(same.locator('tr[data-setting="ppo.gae_lambda"]')).to_be_hidden()
         # What is folded is found by a word, with what the run uses in the place of nothing.
         await page.get_by_role("searchbox", name="Find a setting").fill("games per worker automatic")
@@ -187,11 +187,11 @@ async def test_settings_beside_the_game_s_own_and_another_run_s(address: str, br
         await page.wait_for_url(re.compile(r"#/runs/"))
         other = page.url.rsplit("/", 1)[1]
         await stop_run(page)
-        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Stopped")
         await page.goto(f"{address.split('#')[0]}#/runs/p/settings")
         await page.get_by_label("Compare with").select_option(other)
         # The long names of runs leave the buttons their room.
-        head = await page.locator(".run-settings .section-head > *").evaluate_all(MIDDLES)
+        head = await page.locator("[data-testid=run-settings] > :first-child > *").evaluate_all(MIDDLES)
         assert max(head) - min(head) < 5, head
         rate = changed.and_(page.locator('[data-setting="ppo.learning_rate"]'))
         await expect(values_of(rate).nth(1)).to_have_text("0.00123")
@@ -220,7 +220,7 @@ async def test_the_log_of_a_past_run_with_levels_and_search(address: str, browse
         said = entries.filter(has_text="the ball left the field")
         await expect(said.first).to_have_attribute("data-level", "warning")
         await stop_run(page)
-        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Stopped")
 
         # Long after: nothing of it is in the server's memory.
         await page.reload()
@@ -376,7 +376,7 @@ async def test_a_live_run_plays_each_version_and_a_viewer_has_no_button_that_wou
             await wait_for_more(guest, '[data-testid="watch"]', "data-version", 0)
             # What follows needs no game that is played.
             await page.get_by_role("button", name="Pause training").click()
-            await expect(guest.locator(".run-head .state-pill")).to_have_text("Paused")
+            await expect(guest.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Paused")
             for name in ("Stop", "Pause training", "Resume", "Share", "Record", "Train again"):
                 await expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
             await check_accessible(guest, "a run for a viewer")
@@ -399,7 +399,7 @@ async def test_a_live_run_plays_each_version_and_a_viewer_has_no_button_that_wou
             await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
             # Revoked, it shuts the guest out.
             await page.get_by_role("link", name="Access").click()
-            entry = page.locator(".access-list li", has_text=f"for viewers: {run_id}")
+            entry = page.locator(".rows li", has_text=f"for viewers: {run_id}")
             await expect(entry).to_contain_text("may only look")
             await entry.get_by_role("button", name="Revoke").click()
             await expect(entry).to_have_count(0)
@@ -410,4 +410,4 @@ async def test_a_live_run_plays_each_version_and_a_viewer_has_no_button_that_wou
         await expect(page.get_by_test_id("viewer-url")).to_have_text(re.compile(r"#token=invite\.[^&]*$"))
         await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}")
         await stop_run(page)
-        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Stopped")

@@ -50,12 +50,12 @@ PIXELS = """(canvas) => {
   return { left, size: Math.round((10 * right) / canvas.height) };
 }"""
 """What a game's canvas shows: its colour, and how high it has drawn the right half."""
-SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".field[data-path]")].map((field) =>
+SHOWN = """() => Object.fromEntries([...document.querySelectorAll("[data-path]")].map((field) =>
   [field.dataset.path, field.querySelector("input, select").value]))"""
 
-PLACEHOLDERS = """() => Object.fromEntries([...document.querySelectorAll(".field[data-path] input")]
+PLACEHOLDERS = """() => Object.fromEntries([...document.querySelectorAll("[data-path] input")]
   .filter((input) => input.value === "").map((input) =>
-    [input.closest(".field").dataset.path, input.placeholder]))"""
+    [input.closest("[data-path]").dataset.path, input.placeholder]))"""
 
 
 @pytest.fixture
@@ -201,16 +201,16 @@ async def test_the_form_shows_and_sends_what_will_run(address: str, browser: Bro
         # Nobody joins; stopped, the run has nothing to show and asks for no model that is not there.
         await expect(page.get_by_test_id("waiting")).to_be_visible()
         await stop_run(page)
-        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Stopped")
         kept = await call(page, f"api/runs/{run_id}")
         assert kept["newest_model"] is None
         await page.reload()
         await expect(page.get_by_test_id("watch")).to_contain_text("No policy")
-        await expect(page.locator(".chart .nothing").first).to_have_text("The run ended before there was any")
+        await expect(page.locator(".chart").first).to_have_text("The run ended before there was any")
         await expect(page.get_by_role("link", name="Get policy", exact=True)).to_have_count(0)
         # Trained again it begins with the same settings.
         await page.get_by_role("link", name="Train again").click()
-        await expect(page.locator(f'.field[data-path="{path}"]')).to_have_attribute("data-changed", "you")
+        await expect(page.locator(f'[data-path="{path}"]')).to_have_attribute("data-changed", "you")
 
 
 IN_WINDOW = """(selector) => {
@@ -227,9 +227,9 @@ async def test_the_start_button_is_within_the_window_beside_every_game(
 ) -> None:
     async with open_page(browser, address) as (page, _):
         await page.set_viewport_size({"width": 1280, "height": 720})
-        button = ".start-form button[type=submit]"
+        button = "#start-form button[type=submit]"
         await wait_until(page, IN_WINDOW, button)
-        await wait_until(page, IN_WINDOW, ".start-form")
+        await wait_until(page, IN_WINDOW, "#start-form form")
         # The folds open within the form, and the last game is chosen without a way back up.
         await page.locator("details.fold").evaluate_all(
             "(all) => all.forEach((fold) => { fold.open = true; })"
@@ -237,7 +237,7 @@ async def test_the_start_button_is_within_the_window_beside_every_game(
         await wait_until(page, IN_WINDOW, button)
         await page.get_by_role("radio", name=re.compile("^Stars")).click()
         await expect(page.get_by_role("form", name="Train Stars")).to_be_visible()
-        await wait_until(page, IN_WINDOW, ".start-form")
+        await wait_until(page, IN_WINDOW, "#start-form form")
 
         # Below the games of a phone, a tap brings the form into sight, and its button with it.
         await page.set_viewport_size({"width": 390, "height": 844})

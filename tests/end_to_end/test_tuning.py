@@ -74,19 +74,19 @@ async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(
         with serve(tmp_path / "runs") as url:
             async with open_page(browser, url) as (page, _):
                 await page.get_by_role("link", name="Tuning").click()
-                await expect(page.locator(".run-rows")).to_contain_text("Searching")
+                await expect(page.locator(".rows")).to_contain_text("Searching")
                 await page.get_by_role("link", name=re.compile("^s")).first.click()
                 await expect(page.get_by_role("heading", name="Score against seconds")).to_be_visible()
                 outcome = await asyncio.to_thread(again.wait, 600)
                 assert outcome.code == 0, outcome.stderr
-                await expect(page.locator(".study-head")).to_contain_text("Finished")
+                await expect(page.get_by_role("main")).to_contain_text("Finished")
                 await expect(page.locator("tr[data-id]")).to_have_count(2)
                 await expect(page.locator(".front-chart canvas")).to_be_visible()
                 await expect(page.locator(".front-chart li").first).to_have_text("Best for its time")
                 await check_accessible(page, "study")
                 await photograph_all(page, PICTURES, "study")
                 await page.get_by_role("link", name="All studies").click()
-                await expect(page.locator(".run-rows li")).to_have_count(1)
+                await expect(page.locator(".rows li")).to_have_count(1)
                 await check_accessible(page, "tuning")
                 await photograph_all(page, PICTURES, "tuning")
     finally:

@@ -160,7 +160,7 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
         await page.set_viewport_size({"width": 1280, "height": 720})
         PICTURES.mkdir(parents=True, exist_ok=True)
         await drag(page, 0.3)
-        await page.evaluate("document.querySelector('.versions').scrollIntoView({ block: 'end' })")
+        await page.evaluate("document.querySelector('[data-testid=versions]').scrollIntoView({ block: 'end' })")
         for scheme in ("dark", "light"):
             await page.emulate_media(color_scheme=scheme)
             await photograph(page, PICTURES / f"slider-{scheme}.png", full_page=False)
@@ -179,7 +179,7 @@ async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
     async with open_page(browser, address) as (page, complaints):
         complaints.expected.append("404")
         await open_run(page, "spoilt", f"?version={versions[1]}")
-        alert = page.locator(WATCH).locator(".over")
+        alert = page.locator(WATCH).get_by_test_id("over")
         await expect(alert).to_contain_text(f"version {versions[1]} of run spoilt cannot be played")
         await slider(page).press("ArrowRight")
         await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[2]))

@@ -2,18 +2,21 @@
 
 import {
   ActionIcon,
+  Anchor,
+  Box,
   Button,
+  Group,
   Loader,
+  Paper,
   PasswordInput,
   Stack,
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type FormEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { ApiError, api, isNoAnswer } from "./api/client.ts";
 import { useServerAway } from "./api/queries.ts";
-import { KeysDialog } from "./components/keys-dialog.tsx";
 import { LiveRegion } from "./components/live-region.tsx";
 import { ErrorNotice } from "./components/notice.tsx";
 import { ServerButton, ServerStrip } from "./components/server-button.tsx";
@@ -36,6 +39,7 @@ const LATER = {
   file: () => import("./views/file-view.tsx"),
   finding: () => import("./views/finding-view.tsx"),
   game: () => import("./views/game-view.tsx"),
+  keys: () => import("./components/keys-dialog.tsx"),
   run: () => import("./views/run-view.tsx"),
   runs: () => import("./views/runs-view.tsx"),
   study: () => import("./views/study-view.tsx"),
@@ -47,6 +51,7 @@ const EpisodeView = lazy(async () => ({ default: (await loaded(LATER.episode)).E
 const FileView = lazy(async () => ({ default: (await loaded(LATER.file)).FileView }));
 const FindingView = lazy(async () => ({ default: (await loaded(LATER.finding)).FindingView }));
 const GameView = lazy(async () => ({ default: (await loaded(LATER.game)).GameView }));
+const KeysDialog = lazy(async () => ({ default: (await loaded(LATER.keys)).KeysDialog }));
 const RunView = lazy(async () => ({ default: (await loaded(LATER.run)).RunView }));
 const RunsView = lazy(async () => ({ default: (await loaded(LATER.runs)).RunsView }));
 const StudyView = lazy(async () => ({ default: (await loaded(LATER.study)).StudyView }));
@@ -116,9 +121,13 @@ function SignedIn() {
   }, [key, refetch]);
   const runNow = known?.live_run ?? null;
   const [areKeysShown, setKeysShown] = useState(false);
+  const [isLater, setLater] = useState(false);
   useKeys((command) => (command === "help" ? setKeysShown(true) : goByKey(command, runNow)));
   useEffect(() => {
-    const timer = setTimeout(loadLater, LATER_MS);
+    const timer = setTimeout(() => {
+      setLater(true);
+      loadLater();
+    }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
   if (error instanceof ApiError && (error.status === 401 || error.status === 403))
@@ -127,10 +136,14 @@ function SignedIn() {
   const liveRun = isAway ? null : runNow;
   return (
     <RoleContext value={known?.role ?? null}>
-      <div className="page">
-        <button type="button" className="skip" onClick={focusContent}>
+      <Frame
+        size={
+          route.view === "runs" ? 1900 : route.view === "run" ? "clamp(1240px, 100vw - 280px, 1640px)" : 1240
+        }
+      >
+        <Button className="skip" variant="default" onClick={focusContent}>
           Skip to content
-        </button>
+        </Button>
         <Marquee
           route={route}
           liveRun={liveRun}
@@ -140,7 +153,11 @@ function SignedIn() {
         />
         {route.view !== "run" && <PageTitle name={PAGE_NAMES[route.view]} />}
         {known !== null && <ActiveRunAnnouncement runId={runNow} isMuted={route.view === "run"} />}
-        {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
+        <Suspense>
+          {(isLater || areKeysShown) && (
+            <KeysDialog opened={areKeysShown} onClose={() => setKeysShown(false)} />
+          )}
+        </Suspense>
         <Suspense fallback={<Loader aria-label="Loading the page" />}>
           {route.view === "start" && !isAboutOneGame(route) && (
             <HomeView chosen={route.game} activeRun={activeRun} liveRun={liveRun} />
@@ -172,7 +189,7 @@ function SignedIn() {
           {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
           <FocusOfView view={key} />
         </Suspense>
-      </div>
+      </Frame>
     </RoleContext>
   );
 }
@@ -204,44 +221,33 @@ interface MarqueeProps {
 }
 
 function Marquee({ route, liveRun, isAdmin, isViewer, onKeys }: MarqueeProps) {
-  const isLiveShown = route.view === "run" && route.runId === liveRun;
+  const { view } = route;
+  const links: [name: string, href: string, isCurrent: boolean][] = [
+    ["Home", "#/", view === "start"],
+    ["Runs", formatRoute(runsRoute(keptTable())), view === "runs"],
+    ["Tuning", "#/tuning", view === "tuning" || view === "study"],
+  ];
+  if (liveRun !== null)
+    links.push(["Live", formatRoute(runRoute(liveRun)), view === "run" && route.runId === liveRun]);
+  if (isAdmin) links.push(["Access", "#/access", view === "access"]);
   return (
     <header>
-      <div className="marquee">
-        <a href="#/" aria-label="Attract, start page">
+      <Group className="marquee" gap="8px 10px" pt={18} pb={14}>
+        <Anchor href="#/" aria-label="Attract, start page">
           <Wordmark />
-        </a>
+        </Anchor>
         <nav className="nav" aria-label="Main">
-          <a href="#/" aria-current={route.view === "start" ? "page" : undefined}>
-            Home
-          </a>
-          <a
-            href={formatRoute(runsRoute(keptTable()))}
-            aria-current={route.view === "runs" ? "page" : undefined}
-          >
-            Runs
-          </a>
-          <a
-            href="#/tuning"
-            aria-current={route.view === "tuning" || route.view === "study" ? "page" : undefined}
-          >
-            Tuning
-          </a>
-          {liveRun !== null && (
-            <a href={formatRoute(runRoute(liveRun))} aria-current={isLiveShown ? "page" : undefined}>
-              Live
+          {links.map(([name, href, isCurrent]) => (
+            <a key={name} href={href} aria-current={isCurrent ? "page" : undefined}>
+              {name}
             </a>
-          )}
-          {isAdmin && (
-            <a href="#/access" aria-current={route.view === "access" ? "page" : undefined}>
-              Access
-            </a>
-          )}
+          ))}
         </nav>
         {isViewer && <span className="label">may only look</span>}
+        {/* A phone has no room for it: the page of who may come in has another. */}
         <ServerButton
           forViewers
-          className="log-out"
+          visibleFrom="sm"
           variant="subtle"
           color="gray"
           size="compact-sm"
@@ -249,21 +255,27 @@ function Marquee({ route, liveRun, isAdmin, isViewer, onKeys }: MarqueeProps) {
         >
           Log out
         </ServerButton>
-        <ActionIcon
-          className="keys-button"
-          variant="default"
-          size="lg"
-          aria-label="Keys"
-          aria-haspopup="dialog"
-          onClick={onKeys}
-        >
+        <ActionIcon variant="default" size="lg" aria-label="Keys" aria-haspopup="dialog" onClick={onKeys}>
           ?
         </ActionIcon>
         <SchemeToggle />
-      </div>
-      <div className="bulbs" data-lit={liveRun !== null} aria-hidden="true" />
+      </Group>
+      <Bulbs areLit={liveRun !== null} />
     </header>
   );
+}
+
+/** The page's margins, and how wide it is at most. */
+function Frame({ size = 1240, children }: { size?: number | string; children: ReactNode }) {
+  return (
+    <Box maw={size} mx="auto" px={{ base: 14, xs: 20 }} pb={64}>
+      {children}
+    </Box>
+  );
+}
+
+function Bulbs({ areLit }: { areLit: boolean }) {
+  return <div className="bulbs" data-lit={areLit} aria-hidden="true" />;
 }
 
 /** Reloads the page after any answer; the fresh page shows whether the session still exists. */
@@ -310,12 +322,12 @@ function SchemeToggle() {
 function SignedOut({ error }: { error: unknown }) {
   const isKnown = error instanceof ApiError && (error.status === 401 || error.status === 403);
   return (
-    <div className="page">
-      <div className="marquee">
+    <Frame>
+      <Box pt={18} pb={14}>
         <Wordmark />
-      </div>
-      <div className="bulbs" aria-hidden="true" />
-      <main className="card" style={{ maxWidth: 560 }}>
+      </Box>
+      <Bulbs areLit={false} />
+      <Paper component="main" p="lg" maw={560}>
         {isKnown ? (
           <>
             <h1>Open the printed address</h1>
@@ -331,19 +343,21 @@ function SignedOut({ error }: { error: unknown }) {
             <Button onClick={() => location.reload()}>Try again</Button>
           </>
         )}
-      </main>
-    </div>
+      </Paper>
+    </Frame>
   );
 }
 
 /** Login for a person who has the token, from a file of the server, but no address that contains it. */
 function TokenForm() {
   const [token, setToken] = useState("");
-  const [error, setError] = useState<unknown>(null);
+  const { mutate, error } = useMutation({
+    mutationFn: () => api.openSession(token.trim()),
+    onSuccess: () => location.reload(),
+  });
   const signIn = (event: FormEvent) => {
     event.preventDefault();
-    setError(null);
-    api.openSession(token.trim()).then(() => location.reload(), setError);
+    mutate();
   };
   return (
     <Stack component="form" gap={12} align="flex-start" onSubmit={signIn}>
@@ -357,7 +371,7 @@ function TokenForm() {
       <Button type="submit" disabled={token.trim() === ""}>
         Open
       </Button>
-      {error !== null && <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
     </Stack>
   );
 }

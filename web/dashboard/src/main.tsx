@@ -1,17 +1,9 @@
 /** The dashboard's entry: trades the URL's token for a cookie, then draws the page. */
 
 import "./styles/mantine.ts";
-import "uplot/dist/uPlot.min.css";
 import "./styles/base.css";
-import "./styles/home.css";
 import "./styles/start.css";
 import "./styles/cabinet.css";
-import "./styles/run.css";
-import "./styles/run-page.css";
-import "./styles/runs.css";
-import "./styles/charts.css";
-import "./styles/episode.css";
-import "./styles/tuning.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
@@ -20,7 +12,7 @@ import { api } from "./api/client.ts";
 import { queryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";
 import { isViewerToken, pageOfLink, tokenInFragment } from "./routes.ts";
-import { theme } from "./theme.ts";
+import { cssVariables, theme } from "./theme.ts";
 
 const token = tokenInFragment(location.hash);
 // Removed before anything else happens: not in the history, not in a screenshot, not in a link someone copies.
@@ -46,7 +38,7 @@ async function openSession(token: string): Promise<void> {
 
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto">
+    <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
         <App session={session} />
       </QueryClientProvider>

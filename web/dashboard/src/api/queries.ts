@@ -17,6 +17,8 @@ export const queryClient = new QueryClient({
       // What changes is polled.
       refetchOnWindowFocus: false,
     },
+    // What a person asks for fails at once; it does not wait for the server.
+    mutations: { networkMode: "always" },
   },
 });
 

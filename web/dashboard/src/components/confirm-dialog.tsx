@@ -4,6 +4,8 @@ import { Button, Group, Modal } from "@mantine/core";
 import type { ReactNode } from "react";
 
 interface ConfirmDialogProps {
+  /** It stays on the page while it is closed: then the focus goes back to where it was. */
+  opened: boolean;
   title: string;
   children: ReactNode;
   yes: string;
@@ -12,9 +14,9 @@ interface ConfirmDialogProps {
   onAnswer: (isYes: boolean) => void;
 }
 
-export function ConfirmDialog({ title, children, yes, no, onAnswer }: ConfirmDialogProps) {
+export function ConfirmDialog({ opened, title, children, yes, no, onAnswer }: ConfirmDialogProps) {
   return (
-    <Modal opened title={title} withCloseButton={false} onClose={() => onAnswer(false)}>
+    <Modal opened={opened} title={title} withCloseButton={false} onClose={() => onAnswer(false)}>
       {children}
       <Group justify="flex-end" gap="xs" mt="md">
         <Button variant="default" onClick={() => onAnswer(false)}>

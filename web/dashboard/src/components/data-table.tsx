@@ -1,5 +1,8 @@
 /** A table of any number of rows of which only those in sight are drawn: columns, sort, groups that open, keys. */
 
+import "../styles/runs.css";
+import { Paper, UnstyledButton, VisuallyHidden } from "@mantine/core";
+import { useWindowEvent } from "@mantine/hooks";
 import {
   columnVisibilityFeature,
   createColumnHelper,
@@ -10,7 +13,7 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { takesKeys } from "../hooks/use-keys.ts";
 import { areKeysOn } from "../state/keys.ts";
 import type { Node } from "../state/run-table.ts";
@@ -42,9 +45,8 @@ export interface Opening {
 
 interface DataTableProps<Row> {
   label: string;
-  /** A stable array: the table is made anew with another. */
   columns: readonly Column<Row>[];
-  /** A stable array, likewise. */
+  /** A stable array: the table is made anew with another. */
   nodes: readonly Node<Row>[];
   hidden: readonly string[];
   /** As `TableView.sort`. */
@@ -72,10 +74,11 @@ export function DataTable<Row extends object>({
   const scroller = useRef<HTMLElement>(null);
   const [expanded, setExpanded] = useState<ExpandedState>({});
   const [current, setCurrent] = useState<string | null>(null);
+  const ids = columns.map(({ id }) => id).join("\n");
   const defined = useMemo(() => {
     const helper = createColumnHelper<typeof features, Node<Row>>();
-    return helper.columns(columns.map(({ id, title }) => helper.display({ id, header: title })));
-  }, [columns]);
+    return helper.columns(ids.split("\n").map((id) => helper.display({ id })));
+  }, [ids]);
   const table = useTable({
     features,
     columns: defined,
@@ -99,32 +102,27 @@ export function DataTable<Row extends object>({
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const heads = table.getVisibleLeafColumns();
 
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (takesKeys(event.target) || !areKeysOn()) return;
-      const place = rows.findIndex(({ id }) => id === current);
-      const row = rows[place];
-      const steps = { j: 1, k: -1 }[event.key];
-      if (steps !== undefined) {
-        const next = Math.min(rows.length - 1, Math.max(0, place + steps));
-        setCurrent(rows[next]?.id ?? null);
-        virtual.scrollToIndex(next);
-      } else if (event.key === "x" && row !== undefined && onTick !== undefined) onTick(row.original);
-      // A button or link that has the focus has Enter for itself.
-      else if (event.key === "Enter" && row !== undefined && !isControl(event.target)) {
-        if (row.original.kind === "group") row.toggleExpanded();
-        else onEnter?.(row.original.row);
-      } else return;
-      event.preventDefault();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
+  useWindowEvent("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (takesKeys(event.target) || !areKeysOn()) return;
+    const place = rows.findIndex(({ id }) => id === current);
+    const row = rows[place];
+    const steps = { j: 1, k: -1 }[event.key];
+    if (steps !== undefined) {
+      const next = Math.min(rows.length - 1, Math.max(0, place + steps));
+      setCurrent(rows[next]?.id ?? null);
+      virtual.scrollToIndex(next);
+    } else if (event.key === "x" && row !== undefined && onTick !== undefined) onTick(row.original);
+    // A button or link that has the focus has Enter for itself.
+    else if (event.key === "Enter" && row !== undefined && !isControl(event.target)) {
+      if (row.original.kind === "group") row.toggleExpanded();
+      else onEnter?.(row.original.row);
+    } else return;
+    event.preventDefault();
   });
 
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section className="data-scroll" ref={scroller} tabIndex={0} aria-label={label}>
+    <Paper component="section" className="data-scroll" ref={scroller} tabIndex={0} aria-label={label}>
       <table className="data-table" aria-rowcount={rows.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
@@ -166,7 +164,7 @@ export function DataTable<Row extends object>({
           {below > 0 && <Space columns={heads.length} height={below} />}
         </tbody>
       </table>
-    </section>
+    </Paper>
   );
 }
 
@@ -189,17 +187,21 @@ function Head<Row>({ column: { id, title, head, sort: own, isNumber }, sort, onS
       {head !== undefined ? (
         head
       ) : own === undefined ? (
-        <span className={title.startsWith("(") ? "unseen" : undefined}>
-          {title.replace(/^\((.*)\)$/, "$1")}
-        </span>
+        hiddenTitle(title)
       ) : (
-        <button type="button" onClick={() => onSort(own)}>
+        <UnstyledButton mih={24} miw={24} fz="inherit" fw="inherit" onClick={() => onSort(own)}>
           {title}
           <span aria-hidden="true">{order === null ? "" : order === "ascending" ? " ▲" : " ▼"}</span>
-        </button>
+        </UnstyledButton>
       )}
     </th>
   );
+}
+
+/** A title in brackets is read and not shown. */
+function hiddenTitle(title: string): ReactNode {
+  const name = /^\((.*)\)$/.exec(title)?.[1];
+  return name === undefined ? title : <VisuallyHidden>{name}</VisuallyHidden>;
 }
 
 /** In place of the rows above or below those in sight. */

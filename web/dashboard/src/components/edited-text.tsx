@@ -18,9 +18,15 @@ export function EditedText({ label, value, maxLength, children, onSave }: Edited
   const [text, setText] = useState<string | null>(null);
   if (text === null) {
     return (
+      // Many rows of a table have some: no component is as quick as an element.
       <span className="edited">
         {children}
-        <button type="button" className="pencil" aria-label={`Edit ${label}`} onClick={() => setText(value)}>
+        <button
+          type="button"
+          className="sign pencil"
+          aria-label={`Edit ${label}`}
+          onClick={() => setText(value)}
+        >
           ✎
         </button>
       </span>

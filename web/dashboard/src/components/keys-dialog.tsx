@@ -4,14 +4,14 @@ import { Kbd, Modal, Switch, Table } from "@mantine/core";
 import { useState } from "react";
 import { areKeysOn, KEYS, keepKeysOn, PART_KEYS } from "../state/keys.ts";
 
-export function KeysDialog({ onClose }: { onClose: () => void }) {
+export function KeysDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [areOn, setOn] = useState(areKeysOn);
   const change = (isOn: boolean) => {
     keepKeysOn(isOn);
     setOn(isOn);
   };
   return (
-    <Modal opened title="Keys" onClose={onClose}>
+    <Modal opened={opened} title="Keys" onClose={onClose}>
       <Table mb="md" verticalSpacing={6} withRowBorders={false}>
         <Table.Tbody>
           {[...KEYS, ...PART_KEYS].map(({ keys, does }) => (

@@ -3,9 +3,10 @@
 import { Alert, Button, Text } from "@mantine/core";
 import { describeError, isNoAnswer } from "../api/client.ts";
 
+/** Nothing while there is no error. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   // The strip at the page's top says so, once.
-  if (isNoAnswer(error)) return null;
+  if (error === null || isNoAnswer(error)) return null;
   const { text, fix } = describeError(error);
   return (
     <Alert color="red" variant="light" title={text} role="alert">

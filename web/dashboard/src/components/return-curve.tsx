@@ -18,14 +18,25 @@ export function ReturnCurve({ curves }: { curves: readonly (readonly number[])[]
   const lower = min.map(at).reverse();
   return (
     <svg
-      className="return-curve"
+      style={{ display: "block", color: "var(--stick)" }}
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={1.5}
+      data-testid="curve"
       role="img"
       aria-label={`from ${formatNumber(first)} to ${formatNumber(last)}`}
       width={WIDTH}
       height={HEIGHT}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
     >
-      {curves.length > 1 && <polygon points={[...max.map(at), ...lower].join(" ")} />}
+      {curves.length > 1 && (
+        <polygon
+          fill="currentColor"
+          stroke="none"
+          opacity={0.2}
+          points={[...max.map(at), ...lower].join(" ")}
+        />
+      )}
       <polyline points={mean.map(at).join(" ")} />
     </svg>
   );

@@ -1,6 +1,6 @@
 /** Buttons and links that need the server: disabled while it does not answer, absent for those whom it would refuse. */
 
-import { Button, type ButtonProps } from "@mantine/core";
+import { Button, type ButtonProps, Code, Text } from "@mantine/core";
 import type { ComponentPropsWithoutRef, ReactNode } from "react";
 import { useServerAway } from "../api/queries.ts";
 import { useAnnounce } from "../hooks/use-announce.ts";
@@ -37,15 +37,27 @@ export function ServerStrip() {
   useAnnounce(isAway ? "No answer from the server" : "The server answers again");
   if (!isAway) return null;
   return (
-    <aside className="server-strip" aria-label="The server" data-testid="server-strip">
+    <Text
+      component="aside"
+      bg="var(--bad)"
+      c="var(--card)"
+      ta="center"
+      px={20}
+      py={10}
+      aria-label="The server"
+      data-testid="server-strip"
+    >
       No answer from the server; trying again.
       {isThisMachine(location.hostname) && (
         <>
           {" "}
-          If it has ended, start it: <code>attract serve</code>
+          If it has ended, start it:{" "}
+          <Code bg="none" c="inherit" fz="inherit" fw={600} style={{ whiteSpace: "nowrap" }}>
+            attract serve
+          </Code>
         </>
       )}
-    </aside>
+    </Text>
   );
 }
 

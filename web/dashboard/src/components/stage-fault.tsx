@@ -4,6 +4,7 @@ import { Button } from "@mantine/core";
 import { useEffect } from "react";
 import { describeError } from "../api/client.ts";
 import { announcer } from "../state/announcer.ts";
+import { Over } from "./over.tsx";
 
 interface StageFaultProps {
   title: string;
@@ -19,12 +20,10 @@ export function StageFault({ title, error, onRetry }: StageFaultProps) {
   }, [isShown, title]);
   if (!isShown) return null;
   return (
-    <div className="over">
-      <strong>{title}</strong>
-      <span className="small">{describeError(error).text}</span>
+    <Over title={title} text={describeError(error).text}>
       <Button size="xs" onClick={onRetry}>
         Try again
       </Button>
-    </div>
+    </Over>
   );
 }

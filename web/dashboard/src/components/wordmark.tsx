@@ -16,7 +16,14 @@ export function Wordmark() {
     ),
   );
   return (
-    <svg className="wordmark" viewBox={`0 0 ${NAME.length * ADVANCE - 1} 5`} role="img" aria-label="Attract">
+    <svg
+      height={20}
+      style={{ display: "block" }}
+      fill="currentColor"
+      viewBox={`0 0 ${NAME.length * ADVANCE - 1} 5`}
+      role="img"
+      aria-label="Attract"
+    >
       {pixels.map(({ x, y }) => (
         <rect key={`${x}-${y}`} x={x} y={y} width="0.92" height="0.92" />
       ))}

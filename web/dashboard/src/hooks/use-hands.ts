@@ -1,7 +1,8 @@
 /** A person's hands on a game's screen: keys from the keyboard, and the pointer where the game's page has places for it. */
 
 import { nearestPointer, type PointerPlaces } from "@attract/worker/stage/pointer-keys";
-import { type PointerEvent as ReactPointerEvent, type RefObject, useEffect, useRef } from "react";
+import { useWindowEvent } from "@mantine/hooks";
+import { type PointerEvent as ReactPointerEvent, type RefObject, useRef } from "react";
 import type { Stage } from "../game/stage.ts";
 
 export interface HandsOptions {
@@ -25,52 +26,42 @@ type Handlers = Record<
 > & { onClick: (event: { target: unknown }) => void };
 
 /** Listens to keys while the component is mounted; returns the screen's pointer handlers. */
-export function useHands(options: HandsOptions): Handlers {
-  const now = useRef(options);
-  now.current = options;
+export function useHands({
+  frame,
+  stage,
+  keys,
+  pointers,
+  isPlaying,
+  isPress,
+  onPress,
+}: HandsOptions): Handlers {
   /** The place that the pointer holds, as a key. */
   const held = useRef<string | null>(null);
-
-  useEffect(() => {
-    const isOurs = (event: KeyboardEvent) => {
-      const { frame, isPlaying } = now.current;
-      const target = event.target as Element | null;
-      const isHere = isPlaying
-        ? target === document.body || frame.current?.closest(".cabinet")?.contains(target) === true
-        : target === frame.current;
-      return isHere && !event.ctrlKey && !event.metaKey && !event.altKey;
-    };
-    const down = (event: KeyboardEvent) => {
-      const { frame, stage, keys, isPress, onPress } = now.current;
-      if (!isOurs(event)) return;
-      if (!(event.code in keys) && !(event.target === frame.current && isPress(event.code))) return;
-      event.preventDefault();
-      if (event.repeat) return;
-      onPress();
-      stage.current?.send({ type: "press", code: event.code });
-    };
-    const up = (event: KeyboardEvent) =>
-      now.current.stage.current?.send({ type: "release", code: event.code });
-    const drop = () => now.current.stage.current?.send({ type: "release_all" });
-    window.addEventListener("keydown", down);
-    window.addEventListener("keyup", up);
-    window.addEventListener("blur", drop);
-    return () => {
-      window.removeEventListener("keydown", down);
-      window.removeEventListener("keyup", up);
-      window.removeEventListener("blur", drop);
-    };
-  }, []);
+  const isOurs = (event: KeyboardEvent) => {
+    const target = event.target as Element | null;
+    const isHere = isPlaying
+      ? target === document.body || frame.current?.closest(".cabinet")?.contains(target) === true
+      : target === frame.current;
+    return isHere && !event.ctrlKey && !event.metaKey && !event.altKey;
+  };
+  useWindowEvent("keydown", (event) => {
+    if (!isOurs(event)) return;
+    if (!(event.code in keys) && !(event.target === frame.current && isPress(event.code))) return;
+    event.preventDefault();
+    if (event.repeat) return;
+    onPress();
+    stage.current?.send({ type: "press", code: event.code });
+  });
+  useWindowEvent("keyup", (event) => stage.current?.send({ type: "release", code: event.code }));
+  useWindowEvent("blur", () => stage.current?.send({ type: "release_all" }));
 
   const hold = (code: string | null): void => {
     if (code === held.current) return;
-    const { stage } = now.current;
     if (held.current !== null) stage.current?.send({ type: "release", code: held.current });
     if (code !== null) stage.current?.send({ type: "press", code });
     held.current = code;
   };
   const codeAt = (event: ReactPointerEvent<HTMLElement>): string | null => {
-    const { frame, pointers } = now.current;
     const screen = frame.current?.querySelector("canvas")?.getBoundingClientRect();
     if (pointers === null || screen === undefined) return null;
     return nearestPointer(pointers, screen, { x: event.clientX - screen.x, y: event.clientY - screen.y });
@@ -78,7 +69,6 @@ export function useHands(options: HandsOptions): Handlers {
   const isOnButton = (target: unknown) => (target as Element).closest("button") !== null;
   return {
     onPointerDown(event) {
-      const { isPlaying, onPress } = now.current;
       // A finger may be about to scroll: until it plays, only a tap counts.
       if (isOnButton(event.target) || (event.pointerType === "touch" && !isPlaying)) return;
       event.currentTarget.setPointerCapture(event.pointerId);
@@ -91,7 +81,7 @@ export function useHands(options: HandsOptions): Handlers {
     onPointerUp: () => hold(null),
     onPointerCancel: () => hold(null),
     onClick(event) {
-      if (!isOnButton(event.target) && !now.current.isPlaying) now.current.onPress();
+      if (!isOnButton(event.target) && !isPlaying) onPress();
     },
   };
 }

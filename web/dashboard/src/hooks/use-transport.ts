@@ -1,5 +1,6 @@
 /** The clock of a page that shows recorded episodes: frames move it, keys steer it, stages follow it. */
 
+import { useWindowEvent } from "@mantine/hooks";
 import { type RefObject, useEffect, useMemo, useReducer } from "react";
 import type { Stage } from "../game/stage.ts";
 import { steering, Transport } from "../game/transport.ts";
@@ -51,16 +52,12 @@ export function useTransport({ length, stepSeconds, at, stages }: TransportOptio
     return () => cancelAnimationFrame(handle);
   }, [transport, stages]);
 
-  useEffect(() => {
-    const down = (event: KeyboardEvent) => {
-      const change = steering(event);
-      if (change === null) return;
-      event.preventDefault();
-      steer(change);
-    };
-    window.addEventListener("keydown", down);
-    return () => window.removeEventListener("keydown", down);
-  }, [steer]);
+  useWindowEvent("keydown", (event) => {
+    const change = steering(event);
+    if (change === null) return;
+    event.preventDefault();
+    steer(change);
+  });
 
   return { transport, steer };
 }

@@ -1,12 +1,14 @@
 /** Who may come in: browsers that are signed in, and join links; each can be ended. */
 
 import type { AccessView as Access, InvitationEntry, SessionEntry } from "@attract/schema";
-import { Group, Loader, Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { Group, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Page } from "../components/page.tsx";
+import { Part } from "../components/part.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { formatAge, formatDevice, formatUntil, plural } from "../state/format.ts";
 import { ViewerLink } from "./viewer-link.tsx";
@@ -14,23 +16,24 @@ import { ViewerLink } from "./viewer-link.tsx";
 const RELOAD_MS = 5000;
 
 export function AccessView() {
-  const { data: value = null, error, refetch } = useQuery(polled(["access"], api.access, RELOAD_MS));
-  const [failure, setFailure] = useState<unknown>(null);
-  const end = (entryId: string) => {
-    setFailure(null);
-    const isOwn = value?.sessions.some((one) => one.is_own && one.entry_id === entryId);
-    const ended: Promise<unknown> = isOwn ? api.logOut() : api.revoke(entryId);
-    ended.catch(setFailure).finally(refetch);
-  };
+  const query = useQuery(polled(["access"], api.access, RELOAD_MS));
+  const { data: value, refetch } = query;
+  const end = useMutation({
+    mutationFn: (entryId: string): Promise<unknown> => {
+      const isOwn = value?.sessions.some((one) => one.is_own && one.entry_id === entryId);
+      return isOwn ? api.logOut() : api.revoke(entryId);
+    },
+    onSettled: () => refetch(),
+  });
   return (
-    <main id="content">
-      <h1>Access</h1>
-      <p className="lede">Browsers that are signed in, and join links. Ending one disconnects it at once.</p>
-      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
-      {failure !== null && <ErrorNotice error={failure} />}
-      {value === null && error === null && <Loader aria-label="Loading" />}
-      {value !== null && <Lists access={value} onEnd={end} onChange={refetch} />}
-    </main>
+    <Page
+      title="Access"
+      lede="Browsers that are signed in, and join links. Ending one disconnects it at once."
+      query={query}
+    >
+      <ErrorNotice error={end.error} />
+      {value !== undefined && <Lists access={value} onEnd={end.mutate} onChange={refetch} />}
+    </Page>
   );
 }
 
@@ -43,27 +46,25 @@ interface ListsProps {
 function Lists({ access, onEnd, onChange }: ListsProps) {
   return (
     <Stack gap={20}>
-      <section className="card" aria-labelledby="sessions-title">
-        <h2 id="sessions-title">Browsers that are signed in</h2>
+      <Part title="Browsers that are signed in">
         {access.sessions.length === 0 && <p className="soft">None.</p>}
-        <ul className="access-list">
+        <ul className="rows">
           {access.sessions.map((one) => (
             <SessionRow key={one.entry_id} session={one} onEnd={onEnd} />
           ))}
         </ul>
-      </section>
-      <section className="card" aria-labelledby="invitations-title">
-        <h2 id="invitations-title">Links that work</h2>
+      </Part>
+      <Part title="Links that work">
         {access.invitations.length === 0 && (
           <p className="soft">None. A run's page makes links for workers: “Invite another device”.</p>
         )}
         <ViewerLink runId={null} onMade={onChange} />
-        <ul className="access-list">
+        <ul className="rows">
           {access.invitations.map((one) => (
             <InvitationRow key={one.entry_id} invitation={one} onEnd={onEnd} />
           ))}
         </ul>
-      </section>
+      </Part>
     </Stack>
   );
 }
@@ -123,8 +124,9 @@ function Row({ title, facts, button, onEnd }: RowProps) {
   return (
     <Group component="li" justify="space-between" gap="6px 20px" py={12} fz={14}>
       <span>
-        <span className="title">{title}</span>
-        <br />
+        <Text fz={15} fw={600}>
+          {title}
+        </Text>
         <span className="soft">{facts}</span>
       </span>
       <ServerButton variant="default" size="xs" onClick={onEnd}>

@@ -5,8 +5,7 @@ import { Group } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { StageFault } from "../components/stage-fault.tsx";
 import { type Opened, Stage } from "../game/stage.ts";
-import { Hud, useScore } from "./hud.tsx";
-import { HudButton } from "./watch.tsx";
+import { Hud, HudButton, useScore } from "./hud.tsx";
 
 /** How long the last picture of an episode stays. */
 const REST_MS = 900;

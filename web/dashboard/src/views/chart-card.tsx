@@ -1,6 +1,6 @@
 /** One chart with its head: what it is, its newest values, and what can be done with it. */
 
-import { Button, Checkbox, Group, Modal, useComputedColorScheme } from "@mantine/core";
+import { ActionIcon, Button, Checkbox, Group, Modal, Paper, useComputedColorScheme } from "@mantine/core";
 import { type CSSProperties, memo, type ReactNode, useMemo, useRef, useState } from "react";
 import { Help } from "../components/help.tsx";
 import type { Zoomed } from "../hooks/use-detail.ts";
@@ -70,9 +70,14 @@ export function ChartCard(props: ChartCardProps) {
     shown.runs.map(({ series }) => series[metric]?.steps.length ?? 0),
   );
   const figure = (
-    <figure
+    <Paper
+      component="figure"
       ref={sight}
-      className="card chart-card"
+      withBorder={!isLarge}
+      m={0}
+      p="14px 14px 8px"
+      display="flex"
+      style={{ flexDirection: "column" }}
       data-metric={panel.id}
       data-points={Math.max(0, ...points)}
       data-lines={panel.lines.length}
@@ -81,7 +86,7 @@ export function ChartCard(props: ChartCardProps) {
     >
       <Body {...held.current} />
       {props.children}
-    </figure>
+    </Paper>
   );
   return isLarge ? (
     <Modal
@@ -89,7 +94,6 @@ export function ChartCard(props: ChartCardProps) {
       size="min(1400px, 96vw)"
       padding={0}
       withCloseButton={false}
-      classNames={{ content: "chart-window" }}
       attributes={{ content: { "aria-label": "Chart" } }}
       onClose={() => shown.onView({ ...shown.view, large: null })}
     >
@@ -127,17 +131,16 @@ const Body = memo(function Body({
   const name = `${shown.name} ${panel.title}`.replaceAll(/[^\w.-]+/g, "-");
   return (
     <>
-      <figcaption className="chart-head">
-        <Heading>
-          {panel.title}
-          <Help about={panel.title} text={panel.help} />
+      <Group component="figcaption" gap={8} mb={6} wrap="nowrap">
+        <Heading className="chart-title">
+          {panel.title} <Help about={panel.title} text={panel.help} />
         </Heading>
         {isOne && (
-          <output aria-live="off" data-line={first?.id}>
+          <output className="mono" aria-live="off" data-line={first?.id}>
             {formatNumber(first?.values.at(-1))}
           </output>
         )}
-        <span className="chart-buttons">
+        <Group component="span" gap={2} wrap="nowrap">
           <ChartButton
             text={isPinned ? "Unpin" : "Pin"}
             about={panel.title}
@@ -152,14 +155,14 @@ const Body = memo(function Body({
             isFirst={isLarge}
             onClick={() => onView({ ...view, large: isLarge ? null : panel.id })}
           />
-        </span>
-      </figcaption>
+        </Group>
+      </Group>
       {!isOne && (isLarge || lines.length <= MAX_LEGEND) && (
         <ul className="chart-legend">
           {lines.map((line) => (
             <li key={line.id} style={{ "--series": line.color } as CSSProperties}>
               {line.name}{" "}
-              <output aria-live="off" data-line={line.id}>
+              <output className="mono" aria-live="off" data-line={line.id}>
                 {formatNumber(line.values.at(-1))}
               </output>
             </li>
@@ -229,8 +232,8 @@ interface ChartButtonProps {
 
 function ChartButton({ text, about, sign, isOn, isFirst, onClick }: ChartButtonProps) {
   return (
-    <button
-      type="button"
+    <ActionIcon
+      c={isOn ? "inherit" : "dimmed"}
       aria-label={`${text} ${about}`}
       title={text}
       aria-pressed={isOn}
@@ -238,7 +241,7 @@ function ChartButton({ text, about, sign, isOn, isFirst, onClick }: ChartButtonP
       onClick={onClick}
     >
       {sign}
-    </button>
+    </ActionIcon>
   );
 }
 

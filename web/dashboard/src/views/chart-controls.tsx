@@ -31,7 +31,7 @@ export function ChartControls({ view, onView, span, range, hasSearch = false }: 
     onView({ ...view, range: isFollowing ? null : { last: width } });
   };
   return (
-    <Group className="chart-controls" gap="8px 16px" mb={14} fz={13} role="toolbar" aria-label="Charts">
+    <Group gap="8px 16px" mb={14} fz={13} role="toolbar" aria-label="Charts">
       <Select
         label="Over"
         aria-label="What the charts run over"
@@ -47,6 +47,7 @@ export function ChartControls({ view, onView, span, range, hasSearch = false }: 
           min={0}
           max={MAX_SMOOTH}
           step={0.01}
+          style={{ width: 96 }}
           value={view.smooth}
           onChange={(event) => onView({ ...view, smooth: Number(event.currentTarget.value) })}
         />
@@ -58,7 +59,7 @@ export function ChartControls({ view, onView, span, range, hasSearch = false }: 
         checked={view.isCut}
         onChange={(event) => onView({ ...view, isCut: event.currentTarget.checked })}
       />
-      <Group component="fieldset" className="chart-range" gap={4} aria-label="Range">
+      <Group role="group" gap={4} aria-label="Range">
         {STEPS.map(([name, sign, by]) => (
           <Button
             key={name}

@@ -1,5 +1,6 @@
 /** The points of a chart as a table, for whom a picture tells nothing. */
 
+import { Box, Table } from "@mantine/core";
 import { AXIS_NAMES, formatPlace } from "../state/chart-text.ts";
 import type { ChartAxis } from "../state/chart-view.ts";
 import { type DrawnLine, tableOf } from "../state/drawn-lines.ts";
@@ -19,31 +20,26 @@ export function ChartTable({ title, lines, axis, range }: ChartTableProps) {
   );
   const ending = { main: "", raw: "", low: ", minimum", high: ", maximum" };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll it
-    <section className="chart-table" aria-label={`Table of ${title}`} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{AXIS_NAMES[axis]}</th>
-            {columns.map(({ line, kind }) => (
-              <th scope="col" key={`${lines[line].id} ${kind}`}>
-                {lines[line].name}
-                {ending[kind]}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {seen.map((i) => (
-            <tr key={x[i]}>
-              <th scope="row">{formatPlace(x[i], axis)}</th>
-              {columns.map(({ line, kind }, column) => (
-                <td key={`${lines[line].id} ${kind}`}>{formatNumber(values[column][i])}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Box
+      component="section"
+      mah="30vh"
+      style={{ overflow: "auto" }}
+      aria-label={`Table of ${title}`}
+      tabIndex={0}
+    >
+      <Table
+        w="auto"
+        fz={12}
+        verticalSpacing={2}
+        stickyHeader
+        data={{
+          head: [AXIS_NAMES[axis], ...columns.map(({ line, kind }) => lines[line].name + ending[kind])],
+          body: seen.map((i) => [
+            formatPlace(x[i], axis),
+            ...columns.map((_, column) => formatNumber(values[column][i])),
+          ]),
+        }}
+      />
+    </Box>
   );
 }

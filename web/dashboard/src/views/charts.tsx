@@ -1,5 +1,6 @@
 /** Charts of one run or several: pinned ones first, then group by group, as the address says. */
 
+import { Box, SimpleGrid } from "@mantine/core";
 import { type ReactNode, useMemo } from "react";
 import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useDetail } from "../hooks/use-detail.ts";
@@ -126,19 +127,25 @@ function Group({ group, shown }: { group: PanelGroup; shown: Shown }) {
     if (isOpenNow !== isOpen && view.find === "") onView({ ...view, folded: toggled(view.folded, group.id) });
   };
   return (
-    <details className="chart-group" open={isOpen} onToggle={(event) => onToggle(event.currentTarget.open)}>
+    <Box
+      component="details"
+      mb={14}
+      data-testid="chart-group"
+      open={isOpen}
+      onToggle={(event) => onToggle(event.currentTarget.open)}
+    >
       <summary>
         <h3 className="label">{group.title}</h3>
-        {!isOpen && <span className="soft">{group.panels.length}</span>}
+        {!isOpen && <span className="soft"> {group.panels.length}</span>}
       </summary>
       {/* Folded charts are not drawn: each costs as much again with every update. */}
       {isOpen && (
-        <div className="charts">
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing={16}>
           {group.panels.map((panel: Panel) => (
             <ChartCard key={panel.id} panel={panel} heading="h4" shown={shown} />
           ))}
-        </div>
+        </SimpleGrid>
       )}
-    </details>
+    </Box>
   );
 }

@@ -32,7 +32,7 @@ export function Decisions({ description, listener, title, name = "Decisions" }: 
       <ul>
         {choices.map(({ label, keys, probability, isTaken }) => (
           <li key={label} data-taken={isTaken}>
-            <span className="choice">{label}</span>
+            <span>{label}</span>
             {keys.map((name) => (
               <kbd key={name}>{name}</kbd>
             ))}

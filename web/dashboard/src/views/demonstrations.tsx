@@ -1,8 +1,9 @@
 /** What was played by hand and kept: recorded while the switch is on, listed with its score, deleted one by one. */
 
 import type { DemonstrationEntry, EpisodeEntry, GameReference, RecordedEpisode } from "@attract/schema";
-import { Button, Group } from "@mantine/core";
-import { useCallback, useEffect, useState } from "react";
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -30,40 +31,35 @@ export function useRecorder(
   onKept: (entry: EpisodeEntry) => void,
 ): Recorder {
   const [isOn, setOn] = useState(false);
-  const [entries, setEntries] = useState<readonly DemonstrationEntry[]>([]);
-  const [error, setError] = useState<unknown>(null);
-
-  useEffect(() => {
-    let isGone = false;
-    setEntries([]);
-    if (gameId === "") return;
-    api.demonstrations(gameId).then(
-      (found) => isGone || setEntries(found),
-      (problem) => isGone || setError(problem),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [gameId]);
-
-  const keep = useCallback(
-    (played: RecordedEpisode) => {
-      if (!isOn || gameId === "") return;
-      setError(null);
-      const episode = { ...played, game_sha256: reference.sha256 };
-      api.keepEpisode(runId, episode).then(onKept, setError);
-      api.keepDemonstration(episode).then((entry) => setEntries((old) => [entry, ...old]), setError);
-    },
-    [isOn, gameId, reference, runId, onKept],
-  );
-  const remove = useCallback(
-    (id: string) => {
-      setError(null);
-      api.deleteDemonstration(gameId, id).then(setEntries, setError);
-    },
-    [gameId],
-  );
-  return { isOn, toggle: () => setOn((old) => !old), keep, entries, remove, error };
+  const found = useQuery({
+    queryKey: ["demonstrations", gameId],
+    queryFn: () => api.demonstrations(gameId),
+    enabled: gameId !== "",
+  });
+  const onSuccess = () => found.refetch();
+  const keepEpisode = useMutation({
+    mutationFn: (episode: RecordedEpisode) => api.keepEpisode(runId, episode),
+    onSuccess: onKept,
+  });
+  const keepDemonstration = useMutation({ mutationFn: api.keepDemonstration, onSuccess });
+  const remove = useMutation({
+    mutationFn: (id: string) => api.deleteDemonstration(gameId, id),
+    onSuccess,
+  });
+  const keep = (played: RecordedEpisode) => {
+    if (!isOn || gameId === "") return;
+    const episode = { ...played, game_sha256: reference.sha256 };
+    keepEpisode.mutate(episode);
+    keepDemonstration.mutate(episode);
+  };
+  return {
+    isOn,
+    toggle: () => setOn((old) => !old),
+    keep,
+    entries: found.data ?? [],
+    remove: remove.mutate,
+    error: found.error ?? keepEpisode.error ?? keepDemonstration.error ?? remove.error,
+  };
 }
 
 const SHOWN = 5;
@@ -77,14 +73,14 @@ export function Demonstrations({ recorder, game }: { recorder: Recorder; game: s
   const now = Date.now();
   const shown = isLong ? entries : entries.slice(0, SHOWN);
   return (
-    <section className="demonstrations" aria-label="Recorded episodes">
+    <Stack component="section" gap={8} px={4} pb={18} aria-label="Recorded episodes">
       <h2 className="label">Recorded episodes</h2>
-      {error !== null && <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
       {entries.length === 0 ? (
-        <p className="small">Every episode that you play to its end is kept from now on.</p>
+        <Text fz={13}>Every episode that you play to its end is kept from now on.</Text>
       ) : (
         <>
-          <ul>
+          <Stack component="ul" gap={0} className="rows">
             {shown.map((entry) => (
               <Group key={entry.id} component="li" gap="xs" justify="space-between" wrap="nowrap">
                 <span>{demonstrationTitle(entry, now)}</span>
@@ -103,18 +99,18 @@ export function Demonstrations({ recorder, game }: { recorder: Recorder; game: s
                 </ServerButton>
               </Group>
             ))}
-          </ul>
+          </Stack>
           {entries.length > SHOWN && (
             <Button size="compact-xs" variant="subtle" color="dark.2" onClick={() => setLong(!isLong)}>
               {isLong ? "Show the newest" : `Show all ${entries.length}`}
             </Button>
           )}
-          <p className="small">
+          <Text fz={13}>
             A policy learns from them by <code>attract imitate {game}</code>
-          </p>
+          </Text>
           <CopyText text={`attract imitate ${game}`} name="the command" />
         </>
       )}
-    </section>
+    </Stack>
   );
 }

@@ -2,7 +2,9 @@
 
 import type { EpisodeDifference, GameDescription, GameReference, RecordedEpisode } from "@attract/schema";
 import type { Decision } from "@attract/worker/stage/stage-messages";
+import { Text } from "@mantine/core";
 import { type RefObject, useEffect, useRef, useState } from "react";
+import { Over } from "../components/over.tsx";
 import { StageFault } from "../components/stage-fault.tsx";
 import { Stage } from "../game/stage.ts";
 import { WatchedPolicy } from "../game/watched-policy.ts";
@@ -10,7 +12,7 @@ import { useAnnounce } from "../hooks/use-announce.ts";
 import { differenceText, endText, playersText } from "../state/episode-text.ts";
 import { formatNumber } from "../state/format.ts";
 import { Decisions } from "./decisions.tsx";
-import { Item, useScore } from "./hud.tsx";
+import { HudLine, Item, useScore } from "./hud.tsx";
 
 /** No version plays yet. */
 const NONE = -2;
@@ -95,7 +97,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
   const isContinuous = description?.action.kind === "box";
   const beside = adviser === null ? "" : `; probabilities of version ${adviser}`;
   return (
-    <div className="replayed" data-testid="episode" data-differs={difference !== null}>
+    <div data-testid="episode" data-differs={difference !== null}>
       <div className="watched">
         <div className="screen">
           <canvas ref={canvas} role="img" aria-label={`The episode, played by ${playersText(episode)}`} />
@@ -104,11 +106,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
             error={error}
             onRetry={() => setAttempt(attempt + 1)}
           />
-          {error === null && description === null && (
-            <div className="over">
-              <strong>Loading the game</strong>
-            </div>
-          )}
+          {error === null && description === null && <Over title="Loading the game" />}
           {isAtEnd && error === null && <span className="ended">{endText(episode)}</span>}
         </div>
         {description !== null && (
@@ -120,14 +118,22 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
           />
         )}
       </div>
-      <div className="hud">
+      <HudLine>
         {name !== null && <Item name="Episode" value={name} />}
         <Item name="Return" value={formatNumber(score.score)} />
         <Item name="Step" value={`${score.steps} of ${episode.num_steps}`} />
         {isContinuous && <Item name="Action" value={numbers.map(formatNumber).join(", ")} />}
-      </div>
-      {isAtEnd && episode.error !== null && <p className="replay-note">{episode.error.text}</p>}
-      {difference !== null && <p className="replay-note">{differenceText(difference)}</p>}
+      </HudLine>
+      {isAtEnd && episode.error !== null && <Note text={episode.error.text} />}
+      {difference !== null && <Note text={differenceText(difference)} />}
     </div>
+  );
+}
+
+function Note({ text }: { text: string }) {
+  return (
+    <Text mx={4} fz={14} c="var(--coin)" style={{ overflowWrap: "anywhere" }} data-testid="replay-note">
+      {text}
+    </Text>
   );
 }

@@ -1,15 +1,15 @@
 /** One recorded episode, or two side by side, under one clock: scrub bar, speed, steps. */
 
 import type { GameReference, RecordedEpisode } from "@attract/schema";
-import { Group } from "@mantine/core";
+import { Box, Group, SimpleGrid, Text } from "@mantine/core";
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { Stage } from "../game/stage.ts";
-import { SPEEDS, type Transport } from "../game/transport.ts";
+import type { Transport } from "../game/transport.ts";
 import { canRecord, recordWebm } from "../game/webm.ts";
 import { useTransport } from "../hooks/use-transport.ts";
 import { secondsText } from "../state/episode-text.ts";
 import { type Advisers, EpisodeScreen } from "./episode-screen.tsx";
-import { HudButton } from "./watch.tsx";
+import { HudButton, HudLine, SpeedSelect } from "./hud.tsx";
 
 /** More ticks than this on the scrub bar would run together. */
 const MAX_TICKS = 120;
@@ -54,7 +54,7 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
   return (
     <>
       <section className="cabinet theatre" aria-label="The episode">
-        <div className="theatre-screens" data-count={shown.length} ref={screens}>
+        <SimpleGrid ref={screens} cols={{ base: 1, sm: shown.length }} spacing={14}>
           {shown.map(({ episode, reference, name }, index) => (
             <EpisodeScreen
               // biome-ignore lint/suspicious/noArrayIndexKey: the same episode may play on both
@@ -67,9 +67,9 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
               isAtEnd={transport.seconds >= secondsOf(episode)}
             />
           ))}
-        </div>
+        </SimpleGrid>
         <ScrubBar transport={transport} steer={steer} />
-        <div className="hud">
+        <HudLine>
           <HudButton
             text={transport.isPlaying ? "Pause" : "Play"}
             label={transport.isPlaying ? "Pause (space)" : "Play (space)"}
@@ -99,28 +99,20 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
                 onClick={() => (saveVideo === null ? record() : steer((clock) => clock.toggle()))}
               />
             )}
-            <select
-              className="hud-speed"
-              aria-label="Speed of the game"
-              value={transport.speed}
-              onChange={({ currentTarget }) =>
+            <SpeedSelect
+              speed={transport.speed}
+              onSpeed={(speed) =>
                 steer((clock) => {
-                  clock.speed = Number(currentTarget.value);
+                  clock.speed = speed;
                 })
               }
-            >
-              {SPEEDS.map(([value, text]) => (
-                <option key={value} value={value}>
-                  {text}
-                </option>
-              ))}
-            </select>
+            />
           </Group>
-        </div>
-        <p className="small theatre-keys">
+        </HudLine>
+        <Text mx={4} mt={4} fz={13} c="dimmed">
           Keys: <kbd>space</kbd> play, <kbd>←</kbd> <kbd>→</kbd> a second, <kbd>,</kbd> <kbd>.</kbd> a step,{" "}
           <kbd>Home</kbd> <kbd>End</kbd>
-        </p>
+        </Text>
       </section>
       <Group gap={8} my={12}>
         {actions(transport.seconds)}
@@ -144,8 +136,9 @@ function ScrubBar({ transport, steer }: ScrubBarProps) {
   const apart = [stepSeconds, 1, 10, 60, 600].find((each) => length / each <= MAX_TICKS) ?? length;
   const share = length > 0 ? (100 * apart) / length : 100;
   return (
-    <div className="scrub">
+    <Box mt={12}>
       <input
+        className="scrub"
         type="range"
         aria-label="Position in the episode"
         aria-valuetext={`${secondsText(seconds)} of ${secondsText(length)}, step ${step}`}
@@ -156,6 +149,6 @@ function ScrubBar({ transport, steer }: ScrubBarProps) {
         onChange={({ currentTarget }) => steer((clock) => clock.seek(Number(currentTarget.value)))}
       />
       <div className="scrub-ticks" aria-hidden="true" style={{ backgroundSize: `${share}% 100%` }} />
-    </div>
+    </Box>
   );
 }

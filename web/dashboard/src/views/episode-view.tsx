@@ -1,13 +1,13 @@
 /** A recorded episode of a run at its address, alone or beside another: played, copied, kept, deleted. */
 
 import type { EpisodeEntry, RunView } from "@attract/schema";
-import { Anchor, Loader } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api, buildOf, episodePath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Page } from "../components/page.tsx";
 import { Select } from "../components/select.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { goTo } from "../hooks/use-route.ts";
@@ -21,23 +21,18 @@ type EpisodeRoute = Extract<Route, { view: "episode" }>;
 export function EpisodeView({ route }: { route: EpisodeRoute }) {
   const { runId, episodeId, beside } = route;
   const ids = beside === null ? [episodeId] : [episodeId, beside];
-  const {
-    data: value = null,
-    error,
-    refetch,
-  } = useQuery({ queryKey: ["played", runId, ...ids], queryFn: () => load(runId, ids) });
+  const query = useQuery({ queryKey: ["played", runId, ...ids], queryFn: () => load(runId, ids) });
+  const { data: value } = query;
   const entries = useQuery({ queryKey: ["episodes", runId], queryFn: () => api.episodes(runId) });
   const entry = entries.data?.find(({ id }) => id === episodeId) ?? null;
   return (
-    <main id="content">
-      <p className="back">
-        <Anchor href={formatRoute(runRoute(runId))}>{value?.run.title ?? runId}</Anchor>
-      </p>
-      <h1>{entry === null ? "Recorded episode" : episodeTitle(entry)}</h1>
-      {entry !== null && <p className="lede">{episodeFacts(entry, Date.now())}</p>}
-      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
-      {error === null && value === null && <Loader aria-label="Loading the episode" />}
-      {value !== null && (
+    <Page
+      back={{ text: value?.run.title ?? runId, href: formatRoute(runRoute(runId)) }}
+      title={entry === null ? "Recorded episode" : episodeTitle(entry)}
+      lede={entry && episodeFacts(entry, Date.now())}
+      query={query}
+    >
+      {value !== undefined && (
         <Played
           route={route}
           run={value.run}
@@ -46,7 +41,7 @@ export function EpisodeView({ route }: { route: EpisodeRoute }) {
           onChange={entries.refetch}
         />
       )}
-    </main>
+    </Page>
   );
 }
 
@@ -80,7 +75,14 @@ interface PlayedProps {
 function Played({ route, run, shown, entries, onChange }: PlayedProps) {
   const { runId, episodeId, beside, at } = route;
   const [isAsked, setAsked] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const star = useMutation({
+    mutationFn: () => api.starEpisode(runId, episodeId, !isStarred),
+    onSuccess: onChange,
+  });
+  const remove = useMutation({
+    mutationFn: () => api.deleteEpisode(runId, episodeId),
+    onSuccess: () => goTo(runRoute(runId, "play")),
+  });
   const hasPolicy = run.newest_model !== null;
   const names = JSON.stringify(seatsOf(run));
   const advisers = useMemo(
@@ -89,15 +91,11 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
   );
   const isStarred = entries.find(({ id }) => id === episodeId)?.starred ?? false;
   const others = entries.filter(({ id, problem }) => id !== episodeId && problem === null);
-  const act = (action: Promise<unknown>, then: () => void) => {
-    setError(null);
-    action.then(then, setError);
-  };
   const linkAt = (seconds: number) =>
     new URL(formatRoute({ ...route, at: Math.round(seconds * 1000) / 1000 }), location.href).href;
   return (
     <>
-      {error !== null && <ErrorNotice error={error} />}
+      <ErrorNotice error={star.error ?? remove.error} />
       <EpisodeTheatre
         shown={shown}
         at={at ?? 0}
@@ -113,12 +111,7 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
             >
               Download
             </ServerLink>
-            <ServerButton
-              size="xs"
-              variant="default"
-              aria-pressed={isStarred}
-              onClick={() => act(api.starEpisode(runId, episodeId, !isStarred), onChange)}
-            >
+            <ServerButton size="xs" variant="default" aria-pressed={isStarred} onClick={() => star.mutate()}>
               {isStarred ? "★ Starred" : "☆ Star"}
             </ServerButton>
             <ServerButton size="xs" variant="default" onClick={() => setAsked(true)}>
@@ -143,19 +136,18 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
         )}
       />
       <p className="soft">{aboutText(shown)}</p>
-      {isAsked && (
-        <ConfirmDialog
-          title="Delete the episode?"
-          yes="Delete"
-          no="Keep"
-          onAnswer={(isYes) => {
-            setAsked(false);
-            if (isYes) act(api.deleteEpisode(runId, episodeId), () => goTo(runRoute(runId, "play")));
-          }}
-        >
-          Links to it will find nothing. This cannot be undone.
-        </ConfirmDialog>
-      )}
+      <ConfirmDialog
+        opened={isAsked}
+        title="Delete the episode?"
+        yes="Delete"
+        no="Keep"
+        onAnswer={(isYes) => {
+          setAsked(false);
+          if (isYes) remove.mutate();
+        }}
+      >
+        Links to it will find nothing. This cannot be undone.
+      </ConfirmDialog>
     </>
   );
 }

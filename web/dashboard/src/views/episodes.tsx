@@ -3,6 +3,7 @@
 import type { EpisodeEntry } from "@attract/schema";
 import { Anchor, Button, Group } from "@mantine/core";
 import { useState } from "react";
+import { Part } from "../components/part.tsx";
 import { Select } from "../components/select.tsx";
 import { episodeRoute, formatRoute } from "../routes.ts";
 import {
@@ -12,6 +13,7 @@ import {
   episodeTitle,
   FILTERS,
 } from "../state/episode-text.ts";
+import { Rows } from "./run-rows.tsx";
 
 const SHOWN = 8;
 
@@ -23,32 +25,33 @@ export function Episodes({ runId, entries }: { runId: string; entries: readonly 
   const found = episodesShown(entries, filter);
   const now = Date.now();
   return (
-    <section className="section" aria-labelledby="episodes-title" data-testid="recorded-episodes">
-      <div className="section-head">
-        <h2 id="episodes-title" className="section-title">
-          Episodes
-        </h2>
+    <Part
+      isPlain
+      title="Episodes"
+      data-testid="recorded-episodes"
+      beside={
         <Select
           aria-label="Which episodes"
           value={filter}
           data={Object.entries(FILTERS).map(([value, label]) => ({ value, label }))}
           onChange={(value) => setFilter(value as EpisodeFilter)}
         />
-      </div>
+      }
+    >
       {found.length === 0 && <p className="soft">None of this kind is kept.</p>}
-      <ul className="card episode-list">
+      <Rows>
         {found.slice(0, isLong ? undefined : SHOWN).map((entry) => (
-          <li key={entry.id}>
+          <Group key={entry.id} component="li" gap="2px 16px" px={14} py={8}>
             <Anchor href={formatRoute(episodeRoute(runId, entry.id))}>
               {entry.starred && "★ "}
               {episodeTitle(entry)}
             </Anchor>
             <span className="soft">{episodeFacts(entry, now)}</span>
             {entry.error !== null && <span className="soft">{entry.error}</span>}
-          </li>
+          </Group>
         ))}
-      </ul>
-      <Group component="p" gap="8px 16px">
+      </Rows>
+      <Group gap="8px 16px" mt={12}>
         {found.length > SHOWN && (
           <Button size="compact-sm" variant="subtle" onClick={() => setLong(!isLong)}>
             {isLong ? "Show fewer" : `Show all ${found.length}`}
@@ -56,6 +59,6 @@ export function Episodes({ runId, entries }: { runId: string; entries: readonly 
         )}
         <Anchor href={formatRoute({ view: "file" })}>Open an episode from a file</Anchor>
       </Group>
-    </section>
+    </Part>
   );
 }

@@ -2,9 +2,11 @@
 
 import type { RunView } from "@attract/schema";
 import { Button, FileButton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { ApiError, api, buildOf } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Page } from "../components/page.tsx";
 import { readEpisodeFile } from "../state/episode-file.ts";
 import { gameOf, playersText } from "../state/episode-text.ts";
 import { EpisodeTheatre, type Shown } from "./episode-theatre.tsx";
@@ -36,38 +38,28 @@ async function runHere(runId: string): Promise<RunView | null> {
 /** @param dropped the newest file that was dropped anywhere on the page; null: none. */
 export function FileView({ dropped }: { dropped: File | null }) {
   const [file, setFile] = useState(dropped);
-  const [opened, setOpened] = useState<Opened | null>(null);
-  const [error, setError] = useState<unknown>(null);
   useEffect(() => setFile(dropped), [dropped]);
-  useEffect(() => {
-    let isGone = false;
-    setOpened(null);
-    setError(null);
-    if (file === null) return;
-    open(file).then(
-      (found) => isGone || setOpened(found),
-      (problem: unknown) => isGone || setError(problem),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [file]);
-  const shown = useMemo(() => (opened === null ? [] : [opened]), [opened]);
+  const { data: opened, error } = useQuery({
+    queryKey: ["file", file?.name, file?.size, file?.lastModified],
+    queryFn: () => open(file as File),
+    enabled: file !== null,
+    gcTime: 0,
+  });
+  const shown = useMemo(() => (opened === undefined ? [] : [opened]), [opened]);
   return (
-    <main id="content">
-      <h1>Episode from a file</h1>
-      <p className="lede">Drop a recorded episode anywhere on this page, or choose its file.</p>
-      <p>
-        <FileButton accept="application/json,.json" onChange={setFile}>
-          {(props) => (
-            <Button {...props} variant={opened === null ? "filled" : "default"}>
-              Choose a file
-            </Button>
-          )}
-        </FileButton>
-      </p>
-      {error !== null && <ErrorNotice error={error} />}
-      {opened !== null && (
+    <Page
+      title="Episode from a file"
+      lede="Drop a recorded episode anywhere on this page, or choose its file."
+    >
+      <FileButton accept="application/json,.json" onChange={setFile}>
+        {(props) => (
+          <Button {...props} variant={opened === undefined ? "filled" : "default"}>
+            Choose a file
+          </Button>
+        )}
+      </FileButton>
+      <ErrorNotice error={error} />
+      {opened !== undefined && (
         <>
           <EpisodeTheatre shown={shown} at={0} advisers={null} actions={() => null} />
           <p className="soft">
@@ -75,6 +67,6 @@ export function FileView({ dropped }: { dropped: File | null }) {
           </p>
         </>
       )}
-    </main>
+    </Page>
   );
 }

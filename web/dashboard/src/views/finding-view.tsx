@@ -1,10 +1,9 @@
 /** The episode of a finding of `attract ci`, from shortly before it happens, in the game that this server has now. */
 
 import type { PlaytestFinding } from "@attract/schema";
-import { Anchor, Loader } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, buildOf } from "../api/client.ts";
-import { ErrorNotice } from "../components/notice.tsx";
+import { Page } from "../components/page.tsx";
 import { formatRoute, gameRoute, type Route } from "../routes.ts";
 import { gameNamed } from "../state/game-text.ts";
 import { beginOf, findingIn, placeText } from "../state/playtest-text.ts";
@@ -20,22 +19,17 @@ interface Found {
 }
 
 export function FindingView({ route }: { route: FindingRoute }) {
-  const {
-    data: value = null,
-    error,
-    refetch,
-  } = useQuery({ queryKey: [formatRoute(route)], queryFn: () => load(route) });
+  const query = useQuery({ queryKey: [formatRoute(route)], queryFn: () => load(route) });
+  const { data: value } = query;
   return (
-    <main id="content">
-      <p className="back">
-        <Anchor href={formatRoute(gameRoute(route.game))}>{value?.title ?? route.game}</Anchor>
-      </p>
-      <h1>{value === null ? "Finding of attract ci" : `Finding: ${value.finding.id}`}</h1>
-      {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
-      {value === null && error === null && <Loader aria-label="Loading the episode" />}
-      {value !== null && (
+    <Page
+      back={{ text: value?.title ?? route.game, href: formatRoute(gameRoute(route.game)) }}
+      title={value === undefined ? "Finding of attract ci" : `Finding: ${value.finding.id}`}
+      lede={value?.finding.text}
+      query={query}
+    >
+      {value !== undefined && (
         <>
-          <p className="lede">{value.finding.text}</p>
           <EpisodeTheatre
             shown={value.shown}
             at={beginOf(value.finding)}
@@ -48,7 +42,7 @@ export function FindingView({ route }: { route: FindingRoute }) {
           </p>
         </>
       )}
-    </main>
+    </Page>
   );
 }
 

@@ -1,9 +1,10 @@
 /** What keeps the run from learning, as its diagnosis says it, and one thing to try for each. */
 
 import type { RunView } from "@attract/schema";
-import { Anchor } from "@mantine/core";
+import { Anchor, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
+import { Part } from "../components/part.tsx";
 import { Sentence } from "../components/sentence.tsx";
 import { useMayChange } from "../hooks/use-role.ts";
 import { formatRoute } from "../routes.ts";
@@ -21,18 +22,20 @@ export function FindingsCard({ run }: { run: RunView }) {
   });
   if (findings.length === 0) return null;
   return (
-    <section className="card findings" aria-labelledby="findings-title" data-testid="findings">
-      <h2 id="findings-title">
-        {findings.some((one) => one.kind === "learning") ? "Is it learning?" : "It could be faster"}
-      </h2>
-      <ul>
+    <Part
+      title={findings.some((one) => one.kind === "learning") ? "Is it learning?" : "It could be faster"}
+      className="edge"
+      data-tone="wait"
+      data-testid="findings"
+    >
+      <Stack component="ul" className="rows" gap={14}>
         {findings.map((finding) => (
           <li key={finding.finding_id}>
             <h3>{titleOfFinding(finding)}</h3>
-            <p>
+            <Text>
               <Sentence text={finding.text} />
-            </p>
-            <p>
+            </Text>
+            <Text>
               <strong>Try: </strong>
               <Sentence text={finding.advice} />{" "}
               {finding.setting !== null && form !== undefined && mayChange && (
@@ -47,11 +50,11 @@ export function FindingsCard({ run }: { run: RunView }) {
                   Set it for a new run
                 </Anchor>
               )}
-            </p>
-            <p className="soft">Since {formatCount(finding.first_agent_steps)} steps.</p>
+            </Text>
+            <Text c="dimmed">Since {formatCount(finding.first_agent_steps)} steps.</Text>
           </li>
         ))}
-      </ul>
-    </section>
+      </Stack>
+    </Part>
   );
 }

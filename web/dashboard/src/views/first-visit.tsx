@@ -1,9 +1,11 @@
 /** Two things to do before the first run: watch an agent, or train one. */
 
 import type { GameEntry } from "@attract/schema";
-import { useState } from "react";
+import { SimpleGrid, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { goTo } from "../hooks/use-route.ts";
 import { formatRoute, gameRoute, runRoute } from "../routes.ts";
@@ -27,31 +29,26 @@ export function FirstVisit({ games }: { games: readonly GameEntry[] }) {
         Attract plays a game thousands of times in your browser and learns from each episode. You get an agent
         that plays it well.
       </p>
-      <div className="first-visit">
+      <SimpleGrid minColWidth="min(260px, 100%)" autoFlow="auto-fit" spacing={18}>
         {shown !== null && (
-          <section className="card" aria-labelledby="first-watch">
-            <h2 id="first-watch">Watch a trained agent</h2>
-            <p>
+          <Part title="Watch a trained agent">
+            <Text mb={16}>
               {shown.title}: {shown.card?.about}
-            </p>
+            </Text>
             <ServerLink variant="default" href={formatRoute(gameRoute(shown.name))}>
               Watch {shown.title}
             </ServerLink>
-          </section>
+          </Part>
         )}
         {first !== undefined && <FirstTraining game={first} />}
-      </div>
+      </SimpleGrid>
     </>
   );
 }
 
 function FirstTraining({ game }: { game: GameEntry }) {
-  const [isSending, setSending] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const start = async () => {
-    setSending(true);
-    setError(null);
-    try {
+  const start = useMutation({
+    mutationFn: async () => {
       const workers = suggestedWorkers(navigator.hardwareConcurrency || 2);
       const run = await api.startRun(game.name, {
         until_return: FIRST_GOAL,
@@ -59,21 +56,15 @@ function FirstTraining({ game }: { game: GameEntry }) {
       });
       await tabHost.join(workersOf(run));
       goTo(runRoute(run.run_id));
-    } catch (problem) {
-      setError(problem);
-      setSending(false);
-    }
-  };
+    },
+  });
   return (
-    <section className="card" aria-labelledby="first-train">
-      <h2 id="first-train">
-        Train {game.title}, {FIRST_SECONDS} seconds
-      </h2>
-      <p>{game.card?.about} It runs in this tab and stops when the game is solved.</p>
-      {error !== null && <ErrorNotice error={error} />}
-      <ServerButton loading={isSending} onClick={() => void start()}>
+    <Part title={`Train ${game.title}, ${FIRST_SECONDS} seconds`}>
+      <Text mb={16}>{game.card?.about} It runs in this tab and stops when the game is solved.</Text>
+      <ErrorNotice error={start.error} />
+      <ServerButton loading={start.isPending} onClick={() => start.mutate()}>
         Train {game.title} now
       </ServerButton>
-    </section>
+    </Part>
   );
 }

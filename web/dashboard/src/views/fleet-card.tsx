@@ -1,10 +1,12 @@
 /** The fleet, worker by worker. */
 
 import type { FleetView, HostView, WorkerView } from "@attract/schema";
-import { useState } from "react";
+import { Table, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { Help } from "../components/help.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
 import { withoutRules } from "../state/report-text.ts";
@@ -40,30 +42,30 @@ export function FleetCard({
   const gone = workers.filter(({ worker }) => worker.state === "gone");
   const numHosts = new Set(here.map(({ host }) => host.host_id)).size;
   return (
-    <section className="section card" aria-labelledby="fleet-title">
-      <div className="section-head">
-        <h2 id="fleet-title" className="section-title">
-          Devices and workers
-        </h2>
-        {fleet !== null && (
+    <Part
+      title="Devices and workers"
+      flex={1}
+      beside={
+        fleet !== null && (
           <span className="soft">
             {plural(numHosts, "device")}, {plural(here.length, "worker")},{" "}
             {formatCount(here.length === 0 ? 0 : fleet.steps_per_second)} steps per second
             {discardedText(fleet)}
           </span>
-        )}
-      </div>
+        )
+      }
+    >
       {workers.length === 0 ? (
-        <p className="soft" style={{ margin: 0 }}>
+        <Text c="dimmed">
           {isOver
             ? "The run is over: it has no workers."
             : "No workers yet. Run some in this tab, or open the join link on another device."}
-        </p>
+        </Text>
       ) : (
-        <div className="table-scroll">
-          <table className="plain-table fleet-table">
-            <thead>
-              <tr>
+        <div style={{ overflowX: "auto" }}>
+          <Table data-testid="fleet">
+            <Table.Thead>
+              <Table.Tr>
                 <Head name="Device" />
                 <Head name="Worker" />
                 <Head name="State" />
@@ -77,17 +79,17 @@ export function FleetCard({
                   isRare
                   help={`Which policy it plays. The newest is ${version}.`}
                 />
-              </tr>
-            </thead>
-            <tbody>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
               {[...here, ...gone].map(({ host, worker }) => (
                 <Row key={worker.worker_id} host={host} worker={worker} runId={runId} />
               ))}
-            </tbody>
-          </table>
+            </Table.Tbody>
+          </Table>
         </div>
       )}
-    </section>
+    </Part>
   );
 }
 
@@ -103,27 +105,28 @@ function Head({
   help?: string;
 }) {
   return (
-    <th className={`${isNumber ? "number" : ""} ${isRare ? "rare" : ""}`}>
-      <span className="label">
-        {name}
-        {help !== undefined && <Help about={name} text={help} />}
-      </span>
-    </th>
+    <Table.Th ta={isNumber ? "right" : undefined} visibleFrom={isRare ? "xs" : undefined}>
+      {name} {help !== undefined && <Help about={name} text={help} />}
+    </Table.Th>
   );
 }
 
 function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runId: string }) {
   return (
-    <tr data-worker={worker.worker_id} data-state={worker.state}>
-      <td>
+    <Table.Tr
+      c={worker.state === "gone" ? "dimmed" : undefined}
+      data-worker={worker.worker_id}
+      data-state={worker.state}
+    >
+      <Table.Td>
         {formatDevice(host.user_agent)}{" "}
         <span className="soft">
           ({TIERS[host.tier]}
           {host.hidden && ", hidden"})
         </span>
-      </td>
-      <td className="mono">{worker.worker_index + 1}</td>
-      <td>
+      </Table.Td>
+      <Table.Td>{worker.worker_index + 1}</Table.Td>
+      <Table.Td style={{ whiteSpace: "nowrap" }}>
         {STATES[worker.state]}
         {worker.deflates && <span className="soft">, sends pictures deflated</span>}
         {worker.left_out !== null && (
@@ -132,35 +135,33 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
             <LiftBan runId={runId} identity={worker.identity} />
           </>
         )}
-      </td>
-      <td className="mono number rare">{worker.num_instances}</td>
-      <td className="mono number">{formatCount(worker.steps_per_second)}</td>
-      <td className="mono number rare">{formatCount(worker.collected_steps)}</td>
-      <td className="mono number rare">{formatCount(worker.episodes)}</td>
-      <td className="mono number rare">{worker.policy_version ?? "–"}</td>
-    </tr>
+      </Table.Td>
+      <RareNumber>{worker.num_instances}</RareNumber>
+      <Table.Td ta="right">{formatCount(worker.steps_per_second)}</Table.Td>
+      <RareNumber>{formatCount(worker.collected_steps)}</RareNumber>
+      <RareNumber>{formatCount(worker.episodes)}</RareNumber>
+      <RareNumber>{worker.policy_version ?? "–"}</RareNumber>
+    </Table.Tr>
+  );
+}
+
+/** A phone has no room for it. */
+function RareNumber({ children }: { children: number | string }) {
+  return (
+    <Table.Td ta="right" visibleFrom="xs">
+      {children}
+    </Table.Td>
   );
 }
 
 function LiftBan({ runId, identity }: { runId: string; identity: string }) {
-  const [isPending, setPending] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const lift = async () => {
-    setPending(true);
-    setError(null);
-    try {
-      await api.letIn(runId, identity);
-    } catch (problem) {
-      setError(problem);
-    }
-    setPending(false);
-  };
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => api.letIn(runId, identity) });
   return (
     <>
-      <ServerButton size="compact-xs" variant="default" loading={isPending} onClick={() => void lift()}>
+      <ServerButton size="compact-xs" variant="default" loading={isPending} onClick={() => mutate()}>
         Lift the ban
       </ServerButton>
-      {error !== null && <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
     </>
   );
 }

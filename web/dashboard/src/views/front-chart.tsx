@@ -1,6 +1,6 @@
 /** Score against seconds, a dot for each finished trial; the front is a line. */
 
-import { useComputedColorScheme } from "@mantine/core";
+import { Box, useComputedColorScheme } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { frontLines, type Point } from "../state/study.ts";
@@ -19,7 +19,7 @@ export function FrontChart({ points, winner }: FrontChartProps) {
   const scheme = useComputedColorScheme("light");
   const lines = useMemo(() => frontLines(points, winner, CHART_COLORS[scheme]), [points, winner, scheme]);
   return (
-    <figure className="chart-card front-chart">
+    <Box component="figure" className="front-chart" m={0} maw={760}>
       <ul className="chart-legend">
         {lines.map(({ id, name, color }) => (
           <li key={id} style={{ "--series": color } as React.CSSProperties}>
@@ -41,6 +41,6 @@ export function FrontChart({ points, winner }: FrontChartProps) {
         cursor={cursor}
         onRange={setRange}
       />
-    </figure>
+    </Box>
   );
 }

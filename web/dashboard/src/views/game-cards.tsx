@@ -1,8 +1,8 @@
 /** The games as one group of radio buttons: an arrow key chooses the next, and Tab goes on to what the chosen card offers. */
 
 import type { GameDescription, GameEntry } from "@attract/schema";
-import { Anchor, Button } from "@mantine/core";
-import { useCallback, useId, useState } from "react";
+import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
+import { type ReactNode, useCallback, useId, useState } from "react";
 import { fetchKeptPolicy } from "../api/client.ts";
 import { ServerButton } from "../components/server-button.tsx";
 import type { Opened, Reset } from "../game/stage.ts";
@@ -33,7 +33,12 @@ interface GameCardsProps {
 
 export function GameCards({ games, chosen, onDescribed, onRetry }: GameCardsProps) {
   return (
-    <div className="games" role="radiogroup" aria-labelledby="games-title">
+    <SimpleGrid
+      minColWidth="min(240px, 45%)"
+      spacing={{ base: 10, xs: 18 }}
+      role="radiogroup"
+      aria-label="Games"
+    >
       {games.map((entry) =>
         entry.error === null ? (
           <GameCard key={entry.name} entry={entry} isChosen={entry === chosen} onDescribed={onDescribed} />
@@ -41,7 +46,7 @@ export function GameCards({ games, chosen, onDescribed, onRetry }: GameCardsProp
           <BrokenCard key={entry.name} entry={entry} onRetry={onRetry} />
         ),
       )}
-    </div>
+    </SimpleGrid>
   );
 }
 
@@ -70,7 +75,7 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
   // One stop of Tab for all games: the arrows choose, and the chosen one's buttons come next.
   const tabIndex = isChosen ? 0 : -1;
   return (
-    <div className="game-place">
+    <Paper className="game-place">
       <label className="game-card">
         <input
           type="radio"
@@ -95,27 +100,29 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
               onOpened={opened}
             />
           ))}
-        <span className="name">
-          <span id={`${id}-name`}>{entry.title}</span>
+        <GameName id={`${id}-name`} entry={entry}>
           {isChosen && resetText !== undefined && (
             <span className="label" title={resetTitle}>
               {resetText}
             </span>
           )}
-          {!entry.bundled && <span className="label">yours</span>}
-        </span>
-        <span id={`${id}-about`}>
-          {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
-          {card !== null && <span className="about">{card.about}</span>}
-          {card?.keys != null && <span className="about soft">{card.keys}.</span>}
-          {learnText(card) !== null && <span className="about soft">{learnText(card)}</span>}
-        </span>
+        </GameName>
+        <Stack id={`${id}-about`} component="span" gap={6} fz={14}>
+          {!entry.bundled && <span className="soft mono">{entry.name}</span>}
+          {card !== null && <span>{card.about}</span>}
+          {card?.keys != null && <span className="soft">{card.keys}.</span>}
+          {learnText(card) !== null && <span className="soft">{learnText(card)}</span>}
+        </Stack>
       </label>
-      <div className="game-actions">
+      <Group gap="6px 12px" px="md" pb={14}>
         {card !== null && card.trained_return !== null && (
           <ServerButton
             forViewers
             size="xs"
+            h="auto"
+            mih={30}
+            px={8}
+            styles={{ label: { whiteSpace: "normal" } }}
             variant="default"
             tabIndex={tabIndex}
             aria-describedby={`${id}-name`}
@@ -135,28 +142,38 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
         >
           More
         </Anchor>
-      </div>
-    </div>
+      </Group>
+    </Paper>
+  );
+}
+
+/** Its name, and whether it is one's own. */
+function GameName({ id, entry, children }: { id?: string; entry: GameEntry; children?: ReactNode }) {
+  return (
+    <Group component="span" justify="space-between" gap={8} pt={8} fz={17} fw={650}>
+      <span id={id}>{entry.title}</span>
+      {children}
+      {!entry.bundled && <span className="label">yours</span>}
+    </Group>
   );
 }
 
 function BrokenCard({ entry, onRetry }: { entry: GameEntry; onRetry: () => void }) {
   return (
-    <div className="game-card broken-card">
-      <span className="name">
-        {entry.title}
-        <span className="label">yours</span>
-      </span>
-      <span className="path soft mono">{entry.name}</span>
-      <strong className="broken">Cannot be loaded</strong>
-      <span className="broken-text">{shortError(entry.error ?? "")}</span>
-      <details className="broken-text">
+    <Paper className="game-card" style={{ alignSelf: "start" }} fz={13}>
+      <GameName entry={entry} />
+      <span className="soft mono">{entry.name}</span>
+      <Text span inherit fw={700} c="var(--bad)">
+        Cannot be loaded
+      </Text>
+      <span>{shortError(entry.error ?? "")}</span>
+      <details>
         <summary>The whole message</summary>
-        <pre>{entry.error}</pre>
+        <Code block>{entry.error}</Code>
       </details>
       <Button size="xs" variant="default" onClick={onRetry}>
         Try again
       </Button>
-    </div>
+    </Paper>
   );
 }

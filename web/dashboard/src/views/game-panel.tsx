@@ -3,9 +3,11 @@
 import type { EpisodeEntry, RunView } from "@attract/schema";
 import { Button, Group } from "@mantine/core";
 import { useMemo } from "react";
+import { Over } from "../components/over.tsx";
 import type { Stage } from "../routes.ts";
 import { isOver } from "../state/run-state.ts";
 import { seatsOf } from "../state/seats.ts";
+import { HudLine } from "./hud.tsx";
 import { Play } from "./play.tsx";
 import { Watch } from "./watch.tsx";
 
@@ -93,11 +95,9 @@ function Empty({ text }: { text: string }) {
   return (
     <>
       <div className="screen">
-        <div className="over">
-          <strong>{text}</strong>
-        </div>
+        <Over title={text} />
       </div>
-      <div className="hud" />
+      <HudLine />
     </>
   );
 }

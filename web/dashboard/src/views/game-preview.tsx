@@ -3,6 +3,7 @@
 import type { GameEntry, GameReference } from "@attract/schema";
 import { useEffect, useRef, useState } from "react";
 import { describeError, serverUrl } from "../api/client.ts";
+import { Over } from "../components/over.tsx";
 import { type Opened, Stage } from "../game/stage.ts";
 
 /** In the place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
@@ -10,11 +11,15 @@ export function StillPreview({ game }: { game: GameEntry }) {
   return (
     <div className="screen" aria-hidden="true">
       {game.card === null ? (
-        <div className="over">
-          <span className="small">Lives in its page</span>
-        </div>
+        <Over text="Lives in its page" />
       ) : (
-        <img src={serverUrl(`api/games/${game.name}/card.jpg`).href} alt="" />
+        <img
+          src={serverUrl(`api/games/${game.name}/card.jpg`).href}
+          alt=""
+          width="100%"
+          height="100%"
+          style={{ objectFit: "contain" }}
+        />
       )}
     </div>
   );
@@ -76,11 +81,7 @@ export function GamePreview({ reference, policy, isNeeded, onOpened }: GamePrevi
   return (
     <div className="screen" aria-hidden="true">
       <canvas ref={canvas} />
-      {error !== null && (
-        <div className="over">
-          <span className="small">{describeError(error).text}</span>
-        </div>
-      )}
+      {error !== null && <Over text={describeError(error).text} />}
     </div>
   );
 }

@@ -1,12 +1,14 @@
 /** One game: its agent to watch, what it is, its runs, studies and demonstrations, and the form of a new run. */
 
 import type { GameDescription, GameEntry, RunRow } from "@attract/schema";
-import { Anchor, Button, Loader } from "@mantine/core";
+import { Anchor, Box, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { api, fetchKeptPolicy, fetchModel, policyPath } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
-import { ErrorNotice } from "../components/notice.tsx";
+import { Page } from "../components/page.tsx";
+import { Part } from "../components/part.tsx";
+import { StudyPill } from "../components/state-pill.tsx";
 import type { Opened } from "../game/stage.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { demonstrationTitle } from "../state/demonstration-text.ts";
@@ -15,10 +17,9 @@ import { gameNamed, isGame, learnText, parameterText, spaceText } from "../state
 import { bestRun } from "../state/home.ts";
 import type { Changes } from "../state/settings-form.ts";
 import { AgentScreen } from "./agent-screen.tsx";
-import { NewRun, showForm } from "./new-run.tsx";
+import { GameAndForm, NewRun, showForm } from "./new-run.tsx";
 import { PlaytestReports } from "./playtest-reports.tsx";
-import { RunRows } from "./run-rows.tsx";
-import { StudyPill } from "./study-pill.tsx";
+import { Row, Rows, RunRows } from "./run-rows.tsx";
 
 const RELOAD_MS = 5000;
 const NUM_ROWS = 10;
@@ -46,30 +47,30 @@ export function GameView({ name, from, set, activeRun }: GameViewProps) {
   const [description, setDescription] = useState<GameDescription | null>(null);
   const opened = useCallback((game: Opened) => setDescription(game.description), []);
   const game = games === null ? null : gameNamed(games, name);
-  if (error !== null) return <Problem title={name} error={error} onRetry={refetch} />;
+  if (error !== null) return <Page title={name} query={{ data: null, error, refetch }} />;
   if (games === null || runs === null) return <Loader aria-label="Loading the game" />;
   if (game === null) return <UnknownGame name={name} />;
   if (game.error !== null)
-    return <Problem title={game.title} error={new Error(game.error)} onRetry={refetch} />;
+    return <Page title={game.title} query={{ data: null, error: new Error(game.error), refetch }} />;
   return (
-    <main id="content" className="start">
+    <GameAndForm>
       <div>
         <h1>{game.title}</h1>
         <p className="lede">{game.card?.about ?? <span className="mono">{game.name}</span>}</p>
         <Agent game={game} runs={runs} onOpened={opened} />
-        <Button className="to-form" mt="md" onClick={showForm}>
+        <Button hiddenFrom="md" mt="md" onClick={showForm}>
           New run
         </Button>
         <Facts game={game} description={description} />
-        <Part title="Runs" isEmpty={runs.length === 0} empty="No run yet.">
+        <Section title="Runs" isEmpty={runs.length === 0} empty="No run yet.">
           <RunRows runs={runs.slice(0, NUM_ROWS)} />
-        </Part>
+        </Section>
         <Studies game={game.name} />
         {description !== null && <Demonstrated gameId={description.id} game={game.name} />}
         {description !== null && <PlaytestReports gameId={description.id} game={game.name} />}
       </div>
       <NewRun game={game} description={description} from={from} set={set} activeRun={activeRun} />
-    </main>
+    </GameAndForm>
   );
 }
 
@@ -119,17 +120,21 @@ function Facts({ game, description }: { game: GameEntry; description: GameDescri
     ...parameters.map(([name, range]): [string, string] => [`Parameter ${name}`, parameterText(range)]),
   ];
   return (
-    <dl className="game-facts" data-testid="game-facts">
+    <Stack component="dl" gap={8} mt={18} mb={0} data-testid="game-facts">
       {facts.map(
         ([name, value]) =>
           value !== null && (
-            <div key={name}>
-              <dt className="label">{name}</dt>
-              <dd>{value}</dd>
-            </div>
+            <Group key={name} align="baseline" gap="2px 14px">
+              <Box component="dt" className="label" w={150}>
+                {name}
+              </Box>
+              <Box component="dd" m={0} flex="1 1 200px" style={{ overflowWrap: "anywhere" }}>
+                {value}
+              </Box>
+            </Group>
           ),
       )}
-    </dl>
+    </Stack>
   );
 }
 
@@ -137,22 +142,22 @@ function Studies({ game }: { game: string }) {
   const { data = [] } = useQuery({ queryKey: ["studies"], queryFn: api.studies });
   const studies = data.filter((study) => isGame(game, study.game));
   return (
-    <Part title="Studies" isEmpty={studies.length === 0} empty={<Command text={`attract tune ${game}`} />}>
-      <ul className="run-rows">
+    <Section title="Studies" isEmpty={studies.length === 0} empty={<Command text={`attract tune ${game}`} />}>
+      <Rows>
         {studies.map((study) => (
-          <li key={study.study}>
-            <a href={formatRoute({ view: "study", name: study.study })}>
-              <strong>{study.study}</strong>
-              <span>Best score {formatNumber(study.best_score)}</span>
-              <span className="soft">
-                {study.num_done} of {study.num_trials} trials
-              </span>
-              <StudyPill state={study.state} />
-            </a>
-          </li>
+          <Row
+            key={study.study}
+            href={formatRoute({ view: "study", name: study.study })}
+            name={<strong>{study.study}</strong>}
+            facts={[
+              `Best score ${formatNumber(study.best_score)}`,
+              `${study.num_done} of ${study.num_trials} trials`,
+            ]}
+            pill={<StudyPill state={study.state} />}
+          />
         ))}
-      </ul>
-    </Part>
+      </Rows>
+    </Section>
   );
 }
 
@@ -163,7 +168,7 @@ function Demonstrated({ gameId, game }: { gameId: string; game: string }) {
   });
   const now = Date.now();
   return (
-    <Part
+    <Section
       title="Demonstrations"
       isEmpty={entries.length === 0}
       empty="None yet. Record your own play on the page of a run."
@@ -174,7 +179,7 @@ function Demonstrated({ gameId, game }: { gameId: string; game: string }) {
         ))}
       </ul>
       <Command text={`attract imitate ${game}`} />
-    </Part>
+    </Section>
   );
 }
 
@@ -186,39 +191,32 @@ function Command({ text }: { text: string }) {
   );
 }
 
-interface PartProps {
+interface SectionProps {
   title: string;
   isEmpty: boolean;
   empty: ReactNode;
   children: ReactNode;
 }
 
-function Part({ title, isEmpty, empty, children }: PartProps) {
+function Section({ title, isEmpty, empty, children }: SectionProps) {
   return (
-    <section className="home-section">
-      <h2 className="section-title">{title}</h2>
-      {isEmpty ? <p className="soft">{empty}</p> : children}
-    </section>
+    <Part isPlain mt={28} title={title}>
+      {isEmpty ? <Text c="dimmed">{empty}</Text> : children}
+    </Part>
   );
 }
 
 function UnknownGame({ name }: { name: string }) {
   return (
-    <main id="content">
-      <h1>No such game</h1>
-      <p className="lede">
-        This server has no game called <span className="mono">{name}</span>.
-      </p>
+    <Page
+      title="No such game"
+      lede={
+        <>
+          This server has no game called <span className="mono">{name}</span>.
+        </>
+      }
+    >
       <Anchor href="#/">See all games</Anchor>
-    </main>
-  );
-}
-
-function Problem({ title, error, onRetry }: { title: string; error: unknown; onRetry: () => void }) {
-  return (
-    <main id="content">
-      <h1>{title}</h1>
-      <ErrorNotice error={error} onRetry={onRetry} />
-    </main>
+    </Page>
   );
 }

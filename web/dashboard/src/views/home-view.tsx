@@ -7,11 +7,12 @@ import { useCallback, useState } from "react";
 import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { formatRoute, runsRoute } from "../routes.ts";
 import { isFirstVisit } from "../state/home.ts";
 import { FirstVisit } from "./first-visit.tsx";
 import { GameCards } from "./game-cards.tsx";
-import { NewRun } from "./new-run.tsx";
+import { GameAndForm, NewRun } from "./new-run.tsx";
 import { NowCard } from "./now-card.tsx";
 import { RunRows } from "./run-rows.tsx";
 
@@ -43,7 +44,7 @@ export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
   const last = (list?.runs ?? []).filter((run) => run.run_id !== liveRun).slice(0, NUM_RUNS);
   return (
-    <main id="content" className="start">
+    <GameAndForm>
       <div>
         {list !== null && isFirstVisit(list, liveRun) ? (
           <FirstVisit games={usable} />
@@ -51,15 +52,14 @@ export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
           <>
             {liveRun === null ? <h1>Nothing is training</h1> : <NowCard key={liveRun} runId={liveRun} />}
             {last.length > 0 && (
-              <section className="home-section" aria-labelledby="last-runs">
-                <div className="section-head">
-                  <h2 id="last-runs" className="section-title">
-                    Last runs
-                  </h2>
-                  <Anchor href={formatRoute(runsRoute())}>All runs</Anchor>
-                </div>
+              <Part
+                isPlain
+                mt={28}
+                title="Last runs"
+                beside={<Anchor href={formatRoute(runsRoute())}>All runs</Anchor>}
+              >
                 <RunRows runs={last} />
-              </section>
+              </Part>
             )}
           </>
         )}
@@ -74,7 +74,7 @@ export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
           activeRun={activeRun}
         />
       )}
-    </main>
+    </GameAndForm>
   );
 }
 
@@ -88,10 +88,7 @@ interface GamesProps {
 
 function Games({ games, error, game, onDescribed, onRetry }: GamesProps) {
   return (
-    <section className="home-section">
-      <h2 id="games-title" className="section-title">
-        Pick a game
-      </h2>
+    <Part isPlain mt={28} title="Pick a game">
       {error !== null && <ErrorNotice error={error} onRetry={onRetry} />}
       {games === null && error === null && <Loader aria-label="Loading games" />}
       {games !== null && games.length === 0 && (
@@ -103,6 +100,6 @@ function Games({ games, error, game, onDescribed, onRetry }: GamesProps) {
       {games !== null && games.length > 0 && (
         <GameCards games={games} chosen={game} onDescribed={onDescribed} onRetry={onRetry} />
       )}
-    </section>
+    </Part>
   );
 }

@@ -1,7 +1,9 @@
 /** The line under the screen: score, best, step; redrawn a few times a second however fast the game runs. */
 
+import { Button, Group, NativeSelect } from "@mantine/core";
 import { type ReactNode, type RefObject, useCallback, useEffect, useState } from "react";
 import type { Stage } from "../game/stage.ts";
+import { SPEEDS } from "../game/transport.ts";
 import { formatNumber } from "../state/format.ts";
 
 const EVERY_MS = 120;
@@ -41,12 +43,58 @@ export function useScore(stage: RefObject<Stage | null>): {
 
 export function Hud({ score, children }: { score: Score; children?: ReactNode }) {
   return (
-    <div className="hud">
+    <HudLine>
       <Item name="Score" value={formatNumber(score.score)} />
       <Item name="Best" value={formatNumber(score.best)} />
       <Item name="Step" value={String(score.steps)} />
       {children}
-    </div>
+    </HudLine>
+  );
+}
+
+export function HudLine({ children }: { children?: ReactNode }) {
+  return (
+    <Group className="hud" gap="6px 14px" px={4} pt={10} mih={46}>
+      {children}
+    </Group>
+  );
+}
+
+interface HudButtonProps {
+  text: string;
+  label: string;
+  isDisabled?: boolean;
+  onClick: () => void;
+}
+
+export function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
+  return (
+    <Button
+      size="compact-sm"
+      variant="outline"
+      color="dark.2"
+      disabled={isDisabled}
+      bg={isDisabled ? "none" : undefined}
+      c={isDisabled ? "dimmed" : undefined}
+      onClick={onClick}
+      aria-label={label}
+    >
+      {text}
+    </Button>
+  );
+}
+
+export function SpeedSelect({ speed, onSpeed }: { speed: number; onSpeed: (speed: number) => void }) {
+  return (
+    <NativeSelect
+      size="xs"
+      w={72}
+      aria-label="Speed of the game"
+      styles={{ input: { background: "none", color: "var(--ink)" } }}
+      value={String(speed)}
+      data={SPEEDS.map(([value, label]) => ({ value: String(value), label }))}
+      onChange={(event) => onSpeed(Number(event.currentTarget.value))}
+    />
   );
 }
 

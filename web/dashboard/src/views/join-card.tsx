@@ -1,11 +1,13 @@
 /** Let this tab play, or another device: a number of workers, a link, a QR code. */
 
-import type { JoinLink, RunView } from "@attract/schema";
+import type { RunView } from "@attract/schema";
 import { Button, Group, NumberInput, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
 import { useState, useSyncExternalStore } from "react";
 import { api } from "../api/client.ts";
 import { Help } from "../components/help.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { SharedLink } from "../components/shared-link.tsx";
 import { plural } from "../state/format.ts";
@@ -22,20 +24,18 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
   const [wanted, setWanted] = useState<number>(
     numWorkers || Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2)),
   );
-  const [error, setError] = useState<unknown>(null);
-  const join = (count: number) => {
-    setError(null);
-    tabHost.join(count).catch(setError);
-  };
+  const { mutate: join, error } = useMutation({ mutationFn: (count: number) => tabHost.join(count) });
   return (
-    <section className="card" id="join-card" aria-labelledby="join-title">
-      <h2 id="join-title">
-        Workers in this tab{" "}
+    <Part
+      w={{ md: 380 }}
+      title="Workers in this tab"
+      beside={
         <Help
           about="a worker"
           text="A thread that plays many games at once and sends what it saw to the learner. It needs this tab to stay open."
         />
-      </h2>
+      }
+    >
       <Group gap={8}>
         <NumberInput
           aria-label="Number of workers"
@@ -57,38 +57,33 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
           </>
         )}
       </Group>
-      <Text c="var(--soft)" fz={14} my={10}>
+      <Text c="dimmed" fz={14} my={10}>
         {numWorkers === 0
           ? "None runs here."
           : `${status?.numWorkers ?? 0} of ${plural(numWorkers, "worker")} running.`}
       </Text>
       {status?.error != null && numWorkers > 0 && <ErrorNotice error={new Error(status.error)} />}
-      {error !== null && <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
       {isLan ? (
         <InviteLink />
       ) : (
-        <Text c="var(--soft)" fz={14} mt={10}>
+        <Text c="dimmed" fz={14} mt={10}>
           Phones and other computers can join when the server was started with <code>--lan</code>.
         </Text>
       )}
-    </section>
+    </Part>
   );
 }
 
 function InviteLink() {
-  const [link, setLink] = useState<JoinLink | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const make = () => {
-    setError(null);
-    api.join({ tier: "invited" }).then(setLink, setError);
-  };
-  if (link === null) {
+  const { data: link, mutate, error } = useMutation({ mutationFn: () => api.join({ tier: "invited" }) });
+  if (link === undefined) {
     return (
       <>
-        <ServerButton variant="default" onClick={make}>
+        <ServerButton variant="default" onClick={() => mutate()}>
           Invite another device
         </ServerButton>
-        {error !== null && <ErrorNotice error={error} />}
+        <ErrorNotice error={error} />
       </>
     );
   }

@@ -1,8 +1,9 @@
 /** The form of a new run of one game, with what it begins with. */
 
 import type { GameDescription, GameEntry } from "@attract/schema";
+import { Box, Flex } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { type ReactNode, useEffect } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import {
@@ -45,7 +46,14 @@ export function NewRun({ game, description, from, set, activeRun }: NewRunProps)
     if (isReady && from !== null) showForm();
   }, [isReady, from]);
   return (
-    <div id="start-form">
+    // Below all else it is as high as the window before it is loaded, so that who goes to it arrives at its top.
+    <Box
+      id="start-form"
+      pos={{ base: "static", md: "sticky" }}
+      top={16}
+      w={{ base: "100%", md: 360 }}
+      mih={{ base: "100dvh", md: 0 }}
+    >
       {formError !== null && <ErrorNotice error={formError} onRetry={refetch} />}
       {first.error !== null && <ErrorNotice error={first.error} />}
       {form !== undefined && first.data !== undefined && (
@@ -59,7 +67,19 @@ export function NewRun({ game, description, from, set, activeRun }: NewRunProps)
           activeRun={activeRun}
         />
       )}
-    </div>
+    </Box>
+  );
+}
+
+/** A page about games, with the form beside it, or below where that is too narrow. */
+export function GameAndForm({ children: [games, form] }: { children: [ReactNode, ReactNode] }) {
+  return (
+    <Flex component="main" id="content" direction={{ base: "column", md: "row" }} align="flex-start" gap={28}>
+      <Box flex="1 1 0" w="100%" miw={0}>
+        {games}
+      </Box>
+      {form}
+    </Flex>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The current run: its game, return, time left and one finding. */
 
-import { Anchor, Group, Loader, Progress, Stack } from "@mantine/core";
+import { Anchor, Box, Flex, Group, Loader, Paper, Progress, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { api, fetchModel, policyPath } from "../api/client.ts";
@@ -46,35 +46,39 @@ export function NowCard({ runId }: { runId: string }) {
       <h1>
         {row?.name || run.title} is {lookOf(run.state)[0].toLowerCase()}
       </h1>
-      <section className="card now" aria-label="The run that goes on now" data-testid="now">
-        {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
-          <GamePreview reference={reference} policy={isStill ? null : newest} isNeeded={false} />
-        )}
-        <Stack gap={10} flex="1 1 240px" miw={0}>
-          <Group justify="space-between" gap="8px 14px">
-            <StatePill state={run.state} />
-            <Anchor href={link}>Open the run</Anchor>
-          </Group>
-          <p className="mono">{facts.join(" · ")}</p>
-          <ReturnCurve curves={[metrics?.series[0]?.values ?? []]} />
-          {progress !== null && (
-            <Progress
-              value={progress * 100}
-              size="sm"
-              aria-label={run.goal === null ? "Progress to the last step" : "Progress to the goal"}
-            />
+      <Paper component="section" p="lg" mt={14} aria-label="The run that goes on now" data-testid="now">
+        <Flex direction={{ base: "column", xs: "row" }} gap={20}>
+          {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
+            <Box w={{ base: "100%", xs: 240 }}>
+              <GamePreview reference={reference} policy={isStill ? null : newest} isNeeded={false} />
+            </Box>
           )}
-          {run.error !== null ? (
-            <p className="bad-text">{run.error}</p>
-          ) : (
-            finding !== undefined && (
-              <p>
-                {titleOfFinding(finding)}. <Anchor href={link}>What to try</Anchor>
-              </p>
-            )
-          )}
-        </Stack>
-      </section>
+          <Stack gap={10} flex={{ base: "none", xs: "1 1 240px" }} miw={0}>
+            <Group justify="space-between" gap="8px 14px">
+              <StatePill state={run.state} />
+              <Anchor href={link}>Open the run</Anchor>
+            </Group>
+            <span className="mono">{facts.join(" · ")}</span>
+            <ReturnCurve curves={[metrics?.series[0]?.values ?? []]} />
+            {progress !== null && (
+              <Progress
+                value={progress * 100}
+                size="sm"
+                aria-label={run.goal === null ? "Progress to the last step" : "Progress to the goal"}
+              />
+            )}
+            {run.error !== null ? (
+              <Text c="var(--bad)">{run.error}</Text>
+            ) : (
+              finding !== undefined && (
+                <span>
+                  {titleOfFinding(finding)}. <Anchor href={link}>What to try</Anchor>
+                </span>
+              )
+            )}
+          </Stack>
+        </Flex>
+      </Paper>
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
 import { Button } from "@mantine/core";
 import { nameOfKey } from "attract/page/key-names";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { Over } from "../components/over.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { StageFault } from "../components/stage-fault.tsx";
 import { type TouchKey, touchKeys } from "../game/actions.ts";
@@ -126,20 +127,15 @@ export function Play({ runId, reference, parameters, onKept }: PlayProps) {
         {...handlers}
       >
         <canvas ref={canvas} role="img" aria-label="The game, played by you" />
-        {error === null && phase.name === "loading" && (
-          <div className="over">
-            <strong>Loading the game</strong>
-          </div>
-        )}
+        {error === null && phase.name === "loading" && <Over title="Loading the game" />}
         <StageFault title="The game broke" error={error} onRetry={() => setAttempt(attempt + 1)} />
         {error === null && mayBegin && (
-          <div className="over">
-            <strong>
-              {phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
-            </strong>
+          <Over
+            title={phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
+            text={handsText(names, pointers !== null)}
+          >
             <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
-            <span className="small">{handsText(names, pointers !== null)}</span>
-          </div>
+          </Over>
         )}
       </div>
       <Hud score={score}>

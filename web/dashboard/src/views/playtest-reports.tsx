@@ -1,10 +1,12 @@
 /** What `attract ci` found in builds of a game: each finding with its place, and a link to its episode. */
 
-import { Anchor } from "@mantine/core";
+import { Anchor, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
+import { Part } from "../components/part.tsx";
 import { formatRoute } from "../routes.ts";
 import { placeText, reportText } from "../state/playtest-text.ts";
+import { Rows } from "./run-rows.tsx";
 
 interface PlaytestReportsProps {
   /** Id in the game's description. */
@@ -20,19 +22,16 @@ export function PlaytestReports({ gameId, game }: PlaytestReportsProps) {
   if (reports.length === 0) return null;
   const now = Date.now();
   return (
-    <section className="section" aria-labelledby="playtest-title" data-testid="playtest">
-      <h2 id="playtest-title" className="section-title">
-        Found by attract ci
-      </h2>
+    <Part isPlain mt={28} title="Found by attract ci" data-testid="playtest">
       {reports.map((report) => (
         <div key={report.folder}>
           <p className="soft">
             {reportText(report, now)}. Folder <code>{report.folder}</code>
           </p>
-          <ul className="card episode-list">
+          <Rows>
             {report.findings.map((finding) => (
               // Two of one id have different sentences.
-              <li key={`${finding.id} ${finding.text}`}>
+              <Group key={`${finding.id} ${finding.text}`} component="li" gap="2px 16px" px={14} py={8}>
                 {finding.episode !== null && finding.episode_file !== null ? (
                   <Anchor
                     href={formatRoute({
@@ -51,11 +50,11 @@ export function PlaytestReports({ gameId, game }: PlaytestReportsProps) {
                 )}
                 <span className="soft">{placeText(finding)}</span>
                 {finding.problem !== null && <span className="soft">{finding.problem}</span>}
-              </li>
+              </Group>
             ))}
-          </ul>
+          </Rows>
         </div>
       ))}
-    </section>
+    </Part>
   );
 }

@@ -1,6 +1,8 @@
 /** Draws lines: data in, range out. uPlot paints, in sight and once an animation frame; one cursor is for all plots. */
 
-import { useComputedColorScheme } from "@mantine/core";
+import "uplot/dist/uPlot.min.css";
+import "../styles/charts.css";
+import { Center, useComputedColorScheme } from "@mantine/core";
 import { useMergedRef } from "@mantine/hooks";
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import uPlot from "uplot";
@@ -98,7 +100,11 @@ export function Plot(props: PlotProps) {
         : { role: "img" })}
       onBlur={() => cursor.current?.chart === id && cursor.set(null)}
     >
-      {!hasData && <div className="nothing">{nothing}</div>}
+      {!hasData && (
+        <Center h="100%" p={12} c="dimmed" fz={13} ta="center">
+          {nothing}
+        </Center>
+      )}
       {hasData && <div className="chart-tip" aria-hidden="true" hidden />}
     </div>
   );

@@ -1,11 +1,12 @@
 /** What broke in the game, in the words of the game, and what a person should know of its visitors. */
 
 import type { GameReport, RunView } from "@attract/schema";
-import { Anchor, Button, Group } from "@mantine/core";
-import { useState } from "react";
+import { Anchor, Button, Code, Group, Paper, Stack, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { useAnnounce } from "../hooks/use-announce.ts";
@@ -50,28 +51,27 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
   if (reports.length === 0) return null;
   const faults = reports.filter((report) => !isNotice(report));
   return (
-    <section aria-label="Reports" id="reports" className="reports">
+    <Stack component="section" aria-label="Reports" id="reports" gap={10}>
       {faults.map((report, index) => (
         <FaultCard key={reportKey(report)} report={report} run={run} isFirst={index === 0} />
       ))}
       {reports.filter(isNotice).map((report) => (
-        <div key={reportKey(report)} className="card notice">
-          <h2>{titleOf(report)}</h2>
-          <p>
+        <Part key={reportKey(report)} title={titleOf(report)}>
+          <Text>
             <Sentence text={withoutRules(report.text)} />
             {report.place !== null && <span className="soft"> {report.place}</span>}
-          </p>
+          </Text>
           {report.fix !== null && (
-            <p>
+            <Text>
               <Sentence text={report.fix} />
-            </p>
+            </Text>
           )}
           {typeof report.rollback_to === "number" && (
             <RollBack run={run} version={report.rollback_to} onChange={onChange} />
           )}
-        </div>
+        </Part>
       ))}
-    </section>
+    </Stack>
   );
 }
 
@@ -81,14 +81,16 @@ export function FaultStrip({ reports }: { reports: readonly GameReport[] }) {
   if (fault === undefined) return null;
   const where = whereText(fault);
   return (
-    <Group className="fault-strip" component="p" gap="4px 14px" mt={0} mb={16} data-testid="fault-strip">
-      <strong>{titleOf(fault)}</strong>
-      {where !== "" && <span>{where}</span>}
-      {others.length > 0 && <span>{plural(others.length, "other fault")}</span>}
-      <Anchor component="button" type="button" ml="auto" onClick={showReports}>
-        Show it
-      </Anchor>
-    </Group>
+    <Paper radius="md" px={14} py={8} className="edge" data-tone="bad" data-testid="fault-strip">
+      <Group gap="4px 14px">
+        <strong>{titleOf(fault)}</strong>
+        {where !== "" && <span>{where}</span>}
+        {others.length > 0 && <span>{plural(others.length, "other fault")}</span>}
+        <Anchor component="button" type="button" ml="auto" onClick={showReports}>
+          Show it
+        </Anchor>
+      </Group>
+    </Paper>
   );
 }
 
@@ -101,24 +103,25 @@ function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView;
   const where = whereText(report);
   const firstSeen = firstSeenText(report);
   return (
-    <div className="card report" data-testid="fault">
-      <h2>{titleOf(report)}</h2>
-      <p role={isFirst ? "alert" : undefined}>
-        <strong>{wordsOf(report)}</strong>
-      </p>
-      {where !== "" && <p data-testid="fault-place">{where}</p>}
+    <Part title={titleOf(report)} className="edge" data-tone="bad" data-testid="fault">
+      <Text fw={700} role={isFirst ? "alert" : undefined}>
+        {wordsOf(report)}
+      </Text>
+      {where !== "" && <Text data-testid="fault-place">{where}</Text>}
       {run.error !== null && run.state === "failed" && report.run_error === run.error && (
-        <p>It ended the run.</p>
+        <Text>It ended the run.</Text>
       )}
-      {report.worker_lost && <p>A worker ended because of it and is not started again.</p>}
-      {firstSeen !== "" && <p className="soft">First seen: {firstSeen}</p>}
-      {report.step_values !== null && <p className="soft">{report.step_values}</p>}
-      {report.fix !== null && <p>{report.fix}</p>}
+      {report.worker_lost && <Text>A worker ended because of it and is not started again.</Text>}
+      {firstSeen !== "" && <Text c="dimmed">First seen: {firstSeen}</Text>}
+      {report.step_values !== null && <Text c="dimmed">{report.step_values}</Text>}
+      {report.fix !== null && <Text>{report.fix}</Text>}
       {report.stack !== null ? (
-        <pre>{report.stack}</pre>
+        <Code block mah={280} mt={8}>
+          {report.stack}
+        </Code>
       ) : (
         report.kind !== "check" && (
-          <p className="soft">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</p>
+          <Text c="dimmed">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</Text>
         )
       )}
       <Group gap={8} mt={10}>
@@ -135,7 +138,7 @@ function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView;
         {report.place !== null && <CopyText text={report.place} name={report.place} />}
         <CopyText text={issueText(report, run)} name="for an issue" />
       </Group>
-    </div>
+    </Part>
   );
 }
 
@@ -149,37 +152,32 @@ function RollBack({
   version: number;
   onChange: ReportsProps["onChange"];
 }) {
-  const [isPending, setPending] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const [isDone, setDone] = useState(false);
-  useAnnounce(isDone ? `The run is back at version ${version} or the nearest one kept` : null);
-  const goBack = async () => {
-    setPending(true);
-    setError(null);
-    try {
-      onChange(await api.rollBack(run.run_id, version));
-      setDone(true);
-    } catch (problem) {
-      setError(problem);
-    }
-    setPending(false);
-  };
-  if (isDone) {
+  const { mutate, isPending, isSuccess, error } = useMutation({
+    mutationFn: () => api.rollBack(run.run_id, version),
+    onSuccess: onChange,
+  });
+  useAnnounce(isSuccess ? `The run is back at version ${version} or the nearest one kept` : null);
+  if (isSuccess) {
     return (
-      <p>
+      <Text>
         The run is back at version {version} or the nearest one kept; what it exported was set aside. It shows
         the numbers from before until you continue it: <br />
         <code>attract train --resume --run-id {run.run_id}</code>
-      </p>
+      </Text>
     );
   }
   return (
     <>
-      <ServerButton variant="default" loading={isPending} disabled={!isOver(run.state)} onClick={goBack}>
+      <ServerButton
+        variant="default"
+        loading={isPending}
+        disabled={!isOver(run.state)}
+        onClick={() => mutate()}
+      >
         Go back to version {version}
       </ServerButton>
-      {!isOver(run.state) && <p className="soft">Stop the run first.</p>}
-      {error !== null && <ErrorNotice error={error} />}
+      {!isOver(run.state) && <Text c="dimmed">Stop the run first.</Text>}
+      <ErrorNotice error={error} />
     </>
   );
 }

@@ -1,8 +1,7 @@
 /** The columns of the table of runs; a group's cells have the mean of its runs. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
-import { Group } from "@mantine/core";
-import type { CSSProperties } from "react";
+import { ActionIcon, Box, Group, Progress, UnstyledButton } from "@mantine/core";
 import type { Column, Opening } from "../components/data-table.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
 import { StatePill } from "../components/state-pill.tsx";
@@ -192,7 +191,7 @@ const numberWith =
         return (
           <>
             {format(value)}
-            <small className="range">{differenceText(value, numberOf(baseline), format)}</small>
+            <small>{differenceText(value, numberOf(baseline), format)}</small>
           </>
         );
       }
@@ -202,7 +201,7 @@ const numberWith =
         <span title={`mean of ${plural(found.count, "run")}`}>
           {format(found.mean)}
           {format(found.min) !== format(found.max) && (
-            <small className="range">
+            <small>
               {format(found.min)} to {format(found.max)}
             </small>
           )}
@@ -217,15 +216,23 @@ function Eye({ run, options }: { run: RunRow; options: ColumnsOptions }) {
   if (colour === null) return null;
   const isSeen = !options.unseen.includes(run.run_id);
   return (
-    <button
-      type="button"
-      className="eye"
+    <ActionIcon
+      mr={4}
+      style={{ "--series": colour, verticalAlign: "middle" }}
       aria-pressed={isSeen}
       aria-label={`Draw ${run.name || run.run_id}`}
       title={isSeen ? "Hide its lines" : "Show its lines"}
-      style={{ "--series": colour } as CSSProperties}
       onClick={() => options.see(run.run_id)}
-    />
+    >
+      <Box
+        component="span"
+        w={12}
+        h={12}
+        bd={`2px solid ${colour}`}
+        bg={isSeen ? colour : undefined}
+        style={{ borderRadius: "50%" }}
+      />
+    </ActionIcon>
   );
 }
 
@@ -270,9 +277,13 @@ function State({ run }: { run: RunRow }) {
     <>
       <StatePill state={run.state} />
       {isLive(run) && run.progress !== null && (
-        <progress value={run.progress} aria-label="Share of its steps">
-          {Math.round(run.progress * 100)} %
-        </progress>
+        <Progress
+          value={run.progress * 100}
+          size="sm"
+          mt={4}
+          color="var(--go)"
+          aria-label="Share of its steps"
+        />
       )}
     </>
   );
@@ -280,9 +291,9 @@ function State({ run }: { run: RunRow }) {
 
 function GroupName({ label, count, opening }: { label: string; count: number; opening: Opening }) {
   return (
-    <button type="button" className="group-name" aria-expanded={opening.isOpen} onClick={opening.toggle}>
+    <UnstyledButton mih={24} fz="inherit" fw={650} aria-expanded={opening.isOpen} onClick={opening.toggle}>
       <span aria-hidden="true">{opening.isOpen ? "▾" : "▸"}</span> {label}{" "}
       <span className="soft">{plural(count, "run")}</span>
-    </button>
+    </UnstyledButton>
   );
 }

@@ -1,7 +1,8 @@
 /** The run's name, what it is doing, and the buttons that change that. */
 
 import type { EditLabels, FleetView, RunRow, RunView } from "@attract/schema";
-import { Anchor, Group } from "@mantine/core";
+import { Anchor, Group, Paper, Progress, Stack, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
 import { useState, useSyncExternalStore } from "react";
 import { api, policyPath, serverUrl } from "../api/client.ts";
 import { useServerAway } from "../api/queries.ts";
@@ -15,12 +16,19 @@ import type { Edit } from "../hooks/use-run-row.ts";
 import { formatRoute } from "../routes.ts";
 import { isErrorShown } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
-import { type Connection, isOver, lookOf, numWorkers, waitsForWorkers } from "../state/run-state.ts";
+import {
+  type Connection,
+  isOver,
+  lookOf,
+  numWorkers,
+  progressText,
+  timeLeftText,
+  waitsForWorkers,
+} from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
 import { Name, Star, TagsAndNote } from "./run-labels.tsx";
-import { RunProgress } from "./run-progress.tsx";
 
 interface RunHeadProps {
   run: RunView;
@@ -41,54 +49,53 @@ type Action = "pause" | "resume" | "stop";
 export function RunHead(props: RunHeadProps) {
   const { run, row, edit, fleet, connection, workersHref, onChange, onRestart } = props;
   const mayChange = useMayChange();
-  const [pending, setPending] = useState<Action | null>(null);
   const [isAsking, setAsking] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const isAway = useServerAway();
   const isDone = isOver(run.state);
-  useAnnounce(`${run.title}: ${lookOf(run.state, waitsForWorkers(run, fleet))[0]}`);
-  const act = async (name: Action) => {
-    setPending(name);
-    setError(null);
-    try {
+  const act = useMutation({
+    mutationFn: async (name: Action) => {
       onChange(await api[name](run.run_id));
-      if (isDone) {
-        onRestart();
-        await tabHost.join(workersHere(run));
-      }
-    } catch (problem) {
-      setError(problem);
-    }
-    setPending(null);
-  };
+      if (!isDone) return;
+      onRestart();
+      await tabHost.join(workersHere(run));
+    },
+  });
+  const join = useMutation({ mutationFn: () => tabHost.join(workersHere(run)) });
+  const relabel = useMutation({ mutationFn: edit });
+  useAnnounce(`${run.title}: ${lookOf(run.state, waitsForWorkers(run, fleet))[0]}`);
   const labels = row && {
     run: row,
-    edit: mayChange ? (_run: RunRow, change: Partial<EditLabels>) => void edit(change).catch(setError) : null,
+    edit: mayChange ? (_run: RunRow, change: Partial<EditLabels>) => relabel.mutate(change) : null,
   };
   const heading = <h1>{row?.name || run.title}</h1>;
   const button = (
     name: Action,
     text: string,
     variant: "filled" | "default",
-    onClick: () => void = () => void act(name),
+    onClick: () => void = () => act.mutate(name),
   ) => (
-    <ServerButton variant={variant} loading={pending === name} disabled={pending !== null} onClick={onClick}>
+    <ServerButton
+      variant={variant}
+      loading={act.isPending && act.variables === name}
+      disabled={act.isPending}
+      onClick={onClick}
+    >
       {text}
     </ServerButton>
   );
 
   return (
     <>
-      <div className="run-head">
+      <Group gap="8px 16px" data-testid="run-head">
         <div>
           <Group component="span" gap={6}>
             {labels && <Star {...labels} />}
             {labels ? <Name {...labels}>{heading}</Name> : heading}
           </Group>
-          <span className="soft run-id">
+          <Text span c="dimmed" fz={13} style={{ overflowWrap: "anywhere" }}>
             {row?.name && `${run.title}, `}
             <span className="mono">{run.run_id}</span>
-          </span>{" "}
+          </Text>{" "}
           {labels && <TagsAndNote {...labels} />}
         </div>
         {(isDone || !isAway) && <StatePill state={run.state} isWaiting={waitsForWorkers(run, fleet)} />}
@@ -99,7 +106,7 @@ export function RunHead(props: RunHeadProps) {
         )}
         {connection === "lost" && !isAway && <span className="soft">Connection lost. Trying again.</span>}
         <RunProgress run={run} />
-        <div className="actions">
+        <Group gap={8} ml={{ sm: "auto" }}>
           {run.newest_model !== null &&
             policyIdsOf(seatsOf(run)).map((policyId) => (
               <ServerLink
@@ -123,28 +130,27 @@ export function RunHead(props: RunHeadProps) {
               Train again
             </ServerLink>
           )}
-        </div>
-      </div>
+        </Group>
+      </Group>
       {run.is_elsewhere && (
-        <p className="soft">
+        <Text c="dimmed">
           Another process trains this run, such as <code>attract train</code> in a terminal. Stop it there, by
           Ctrl-C.
-        </p>
+        </Text>
       )}
-      {isAsking && (
-        <ConfirmDialog
-          title="Stop training?"
-          yes="Stop training"
-          no="Keep training"
-          onAnswer={(isYes) => {
-            setAsking(false);
-            if (isYes) void act("stop");
-          }}
-        >
-          The run ends after the current update and keeps its newest policy. It can be resumed later.
-        </ConfirmDialog>
-      )}
-      {error !== null && <ErrorNotice error={error} />}
+      <ConfirmDialog
+        opened={isAsking}
+        title="Stop training?"
+        yes="Stop training"
+        no="Keep training"
+        onAnswer={(isYes) => {
+          setAsking(false);
+          if (isYes) act.mutate("stop");
+        }}
+      >
+        The run ends after the current update and keeps its newest policy. It can be resumed later.
+      </ConfirmDialog>
+      <ErrorNotice error={act.error ?? join.error ?? relabel.error} />
       {(run.state === "failed" || run.state === "paused") && run.error !== null && !isErrorShown(run) && (
         <ErrorNotice error={new Error(run.error)} />
       )}
@@ -159,7 +165,7 @@ export function RunHead(props: RunHeadProps) {
             run={run}
             lastLeftSeconds={fleet?.last_left_seconds ?? null}
             workersHref={workersHref}
-            onError={setError}
+            onJoin={join.mutate}
           />
         )}
     </>
@@ -171,41 +177,57 @@ function Waiting({
   run,
   lastLeftSeconds,
   workersHref,
-  onError,
+  onJoin,
 }: {
   run: RunView;
   lastLeftSeconds: number | null;
   workersHref: string;
-  onError: (error: unknown) => void;
+  onJoin: () => void;
 }) {
   const mayChange = useMayChange();
   const { numWorkers: asked } = useSyncExternalStore(tabHost.subscribe, tabHost.state);
   if (asked > 0) {
-    return <p className="soft">This tab is starting its workers.</p>;
+    return <Text c="dimmed">This tab is starting its workers.</Text>;
   }
   const wanted = workersHere(run);
   return (
-    <Group className="card waiting" justify="space-between" gap="12px 20px" mb="md" data-testid="waiting">
-      <span>
-        {/* Seconds are no change of state: only what stays is announced. */}
-        <span role="status">No worker plays this game now, so nothing is learned.</span>
-        {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`}
-        {mayChange && (
-          <>
-            {" "}
-            Let this tab run {plural(wanted, "worker")}, or{" "}
-            <Anchor href={workersHref}>add another device</Anchor>.
-          </>
-        )}
-      </span>
-      <ServerButton onClick={() => void tabHost.join(wanted).catch(onError)}>
-        Run {plural(wanted, "worker")} here
-      </ServerButton>
-    </Group>
+    <Paper p="lg" className="edge" data-tone="wait" data-testid="waiting">
+      <Group justify="space-between" gap="12px 20px">
+        <span>
+          {/* Seconds are no change of state: only what stays is announced. */}
+          <span role="status">No worker plays this game now, so nothing is learned.</span>
+          {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`}
+          {mayChange && (
+            <>
+              {" "}
+              Let this tab run {plural(wanted, "worker")}, or{" "}
+              <Anchor href={workersHref}>add another device</Anchor>.
+            </>
+          )}
+        </span>
+        <ServerButton onClick={() => onJoin()}>Run {plural(wanted, "worker")} here</ServerButton>
+      </Group>
+    </Paper>
   );
 }
 
 /** As many of the workers that the run waits for as this machine runs well. */
 function workersHere(run: RunView): number {
   return Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2));
+}
+
+/** How far the run is, and the time left where that is known. Nothing where there is nothing to reach. */
+function RunProgress({ run }: { run: RunView }) {
+  const [share, text] = [run.progress_share, progressText(run)];
+  if (text === null) return null;
+  const left = timeLeftText(run);
+  return (
+    <Stack gap={6} fz={14} flex="1 1 220px" maw={{ xs: 340 }} data-testid="progress">
+      <span>
+        {text}
+        {left !== null && <span className="soft">, {left}</span>}
+      </span>
+      {share !== null && <Progress value={share * 100} size="sm" aria-label={`Progress: ${text}`} />}
+    </Stack>
+  );
 }

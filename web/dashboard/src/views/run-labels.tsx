@@ -1,7 +1,7 @@
 /** What people say of a run, read and edited where it stands: star, name, tags, note. */
 
 import type { EditLabels, RunRow } from "@attract/schema";
-import { Group } from "@mantine/core";
+import { Badge, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { EditedText } from "../components/edited-text.tsx";
 import { ServerButton } from "../components/server-button.tsx";
@@ -18,7 +18,7 @@ export function Star({ run, edit }: LabelProps) {
   return (
     <button
       type="button"
-      className="star"
+      className="sign star"
       aria-label={`Star ${run.name || run.run_id}`}
       aria-pressed={run.starred}
       disabled={edit === null}
@@ -50,7 +50,7 @@ export function RunName({ run, now, edit }: LabelProps & { now: number }) {
     <>
       <Name run={run} edit={edit}>
         {run.is_deleted ? (
-          <span className="run-name">{title}</span>
+          <strong>{title}</strong>
         ) : (
           <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
             {title}
@@ -69,9 +69,16 @@ export function RunName({ run, now, edit }: LabelProps & { now: number }) {
 
 export function Tags({ run, edit }: LabelProps) {
   const tags = run.tags.map((tag) => (
-    <a key={tag} className="tag" href={formatRoute(runsRoute(`q=tag:${encodeURIComponent(tag)}`))}>
+    <Badge
+      key={tag}
+      component="a"
+      href={formatRoute(runsRoute(`q=tag:${encodeURIComponent(tag)}`))}
+      variant="default"
+      mr={4}
+      style={{ cursor: "pointer" }}
+    >
       {tag}
-    </a>
+    </Badge>
   ));
   if (edit === null) return <>{tags}</>;
   const save = (text: string) => edit(run, { tags: text.split(/[\s,"]+/).filter((tag) => tag !== "") });

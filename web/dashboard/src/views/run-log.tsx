@@ -1,12 +1,13 @@
 /** The log of a run, live or past: what the server, the learner and the game wrote, by level, source and words. */
 
-import { Loader, TextInput } from "@mantine/core";
+import { Loader, Paper, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { Select } from "../components/select.tsx";
 import {
   clockOf,
@@ -42,51 +43,52 @@ export function RunLog({ runId, isOver }: { runId: string; isOver: boolean }) {
     current.dataset.isFirst = "false";
   }, [newest, filter]);
   return (
-    <section aria-labelledby="log-title" className="run-log">
-      <div className="section-head">
-        <h2 id="log-title" className="section-title">
-          Log
-        </h2>
-        <Select
-          aria-label="Least level"
-          value={filter.level}
-          data={LEVELS.map((value) => ({
-            value,
-            label: value === "error" ? "error only" : `${value} and above`,
-          }))}
-          onChange={(level) => setFilter({ ...filter, level: level as LogLevel })}
-        />
-        <Select
-          aria-label="Source"
-          value={filter.source ?? ""}
-          data={[
-            { value: "", label: "all sources" },
-            ...Object.entries(SOURCES).map(([value, label]) => ({ value, label })),
-          ]}
-          onChange={(source) =>
-            setFilter({ ...filter, source: source === "" ? null : (source as LogSource) })
-          }
-        />
-        <TextInput
-          size="xs"
-          type="search"
-          aria-label="Search the log"
-          placeholder="Search the log"
-          value={filter.search}
-          onChange={({ currentTarget }) => setFilter({ ...filter, search: currentTarget.value })}
-        />
-        {entries.length > 0 && <CopyText text={textOfLog(entries)} name="these lines" />}
-      </div>
+    <Part
+      isPlain
+      title="Log"
+      beside={
+        <>
+          <Select
+            aria-label="Least level"
+            value={filter.level}
+            data={LEVELS.map((value) => ({
+              value,
+              label: value === "error" ? "error only" : `${value} and above`,
+            }))}
+            onChange={(level) => setFilter({ ...filter, level: level as LogLevel })}
+          />
+          <Select
+            aria-label="Source"
+            value={filter.source ?? ""}
+            data={[
+              { value: "", label: "all sources" },
+              ...Object.entries(SOURCES).map(([value, label]) => ({ value, label })),
+            ]}
+            onChange={(source) =>
+              setFilter({ ...filter, source: source === "" ? null : (source as LogSource) })
+            }
+          />
+          <TextInput
+            size="xs"
+            type="search"
+            aria-label="Search the log"
+            placeholder="Search the log"
+            value={filter.search}
+            onChange={({ currentTarget }) => setFilter({ ...filter, search: currentTarget.value })}
+          />
+          {entries.length > 0 && <CopyText text={textOfLog(entries)} name="these lines" />}
+        </>
+      }
+    >
       {error !== null && <ErrorNotice error={error} onRetry={refetch} />}
       {value === null ? (
         error === null && <Loader aria-label="Loading the log" />
       ) : entries.length === 0 ? (
-        <p className="soft">
+        <Text c="dimmed">
           {value.entries.length === 0 ? "Nothing is logged." : "No line passes this filter."}
-        </p>
+        </Text>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-        <ol className="card log-entries" ref={list} tabIndex={0} aria-label="Entries of the log">
+        <Paper component="ol" className="log-entries" ref={list} tabIndex={0} aria-label="Entries of the log">
           {entries.map((entry, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity, and only move up
             <li key={index} data-level={entry.level} data-source={entry.source}>
@@ -94,12 +96,12 @@ export function RunLog({ runId, isOver }: { runId: string; isOver: boolean }) {
               <span className="soft">{SOURCES[entry.source]}</span> <span>{entry.text}</span>
             </li>
           ))}
-        </ol>
+        </Paper>
       )}
-      <p className="soft">
+      <Text c="dimmed" mt="md">
         The newest 1,000 entries. The game's console is that of the first copy in one worker, at most ten
         lines a second.
-      </p>
-    </section>
+      </Text>
+    </Part>
   );
 }

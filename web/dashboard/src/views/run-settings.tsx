@@ -1,12 +1,13 @@
 /** Every setting of a run: what differs from the game's own, or from another run's, first; the rest folded. */
 
 import type { RunRow, RunView } from "@attract/schema";
-import { Loader, TextInput } from "@mantine/core";
+import { Loader, Paper, Table, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { Select } from "../components/select.tsx";
 import { formatAge, formatNumber, plural } from "../state/format.ts";
 import { rowsFound, type SettingRow, type Side, settingRows } from "../state/settings-difference.ts";
@@ -44,88 +45,95 @@ export function RunSettings({ run }: { run: RunView }) {
       : settingsFromForm(fields, changesFrom(fields, own.data.settings, run.settings));
   const yaml = yamlOf(changes);
   return (
-    <section className="run-settings" aria-labelledby="settings-title">
-      <div className="section-head">
-        <h2 id="settings-title" className="section-title">
-          Settings
-        </h2>
-        <Select
-          label="Compare with"
-          value={otherId}
-          w={300}
-          data={[
-            { value: OWN, label: "the game's own settings" },
-            ...(others.data ?? []).map((one) => ({ value: one.run_id, label: optionText(one) })),
-          ]}
-          onChange={setOther}
-        />
-        <TextInput
-          size="xs"
-          type="search"
-          aria-label="Find a setting"
-          placeholder="Find a setting"
-          value={search}
-          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
-        {yaml !== "" && <CopyText text={yaml} name="changes as YAML" />}
-        <CopyText text={yamlOf(run.settings)} name="all as YAML" />
-      </div>
+    <Part
+      isPlain
+      title="Settings"
+      data-testid="run-settings"
+      beside={
+        <>
+          <Select
+            label="Compare with"
+            value={otherId}
+            w={300}
+            data={[
+              { value: OWN, label: "the game's own settings" },
+              ...(others.data ?? []).map((one) => ({ value: one.run_id, label: optionText(one) })),
+            ]}
+            onChange={setOther}
+          />
+          <TextInput
+            size="xs"
+            type="search"
+            aria-label="Find a setting"
+            placeholder="Find a setting"
+            value={search}
+            onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+          {yaml !== "" && <CopyText text={yaml} name="changes as YAML" />}
+          <CopyText text={yamlOf(run.settings)} name="all as YAML" />
+        </>
+      }
+    >
       {compared.error !== null && <ErrorNotice error={compared.error} onRetry={compared.refetch} />}
       {compared.data !== undefined && (
-        <div className="card">
+        <Paper p="lg" mb="md" data-testid="different">
           <h3>
             {rows.different.length === 0
               ? `Nothing differs from ${name}`
               : `${plural(rows.different.length, "setting")} ${rows.different.length === 1 ? "differs" : "differ"} from ${name}`}
           </h3>
           {different.length > 0 && <Rows rows={different} other={name} />}
-        </div>
+        </Paper>
       )}
       {/* Searched, or with nothing to compare with, the rest is the list itself. */}
-      <details
-        className="card run-settings-equal"
+      <Paper
+        component="details"
+        p="lg"
+        data-testid="equal"
         open={compared.data === undefined || search !== "" || undefined}
       >
         <summary>
           {compared.data === undefined ? "All settings" : `${plural(equal.length, "setting")} the same`}
         </summary>
         <Rows rows={equal} other={null} />
-      </details>
-    </section>
+      </Paper>
+    </Part>
   );
 }
 
 function Rows({ rows, other }: { rows: readonly SettingRow[]; other: string | null }) {
   return (
-    <div className="table-scroll">
-      <table className="plain-table settings-table">
-        <thead>
-          <tr>
-            <th className="label">Setting</th>
-            <th className="label">This run</th>
-            {other !== null && <th className="label">{other}</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.path} data-setting={row.path}>
-              <th scope="row">
-                {row.label} <span className="soft mono">{row.path}</span>
-                {row.help !== "" && <p className="soft">{row.help}</p>}
-              </th>
-              <td className="mono" data-name="This run">
-                {row.value}
-              </td>
-              {other !== null && (
-                <td className="mono" data-name={other}>
-                  {row.other}
-                </td>
+    <Table className="settings-table" mt={8}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Setting</Table.Th>
+          <Table.Th>This run</Table.Th>
+          {other !== null && <Table.Th>{other}</Table.Th>}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((row) => (
+          <Table.Tr key={row.path} data-setting={row.path}>
+            <Table.Th scope="row">
+              {row.label} <span className="soft mono">{row.path}</span>
+              {row.help !== "" && (
+                <Text fz={13} c="dimmed" maw="68ch">
+                  {row.help}
+                </Text>
               )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+            </Table.Th>
+            <Table.Td className="mono" data-name="This run">
+              {row.value}
+            </Table.Td>
+            {other !== null && (
+              <Table.Td className="mono" data-name={other}>
+                {row.other}
+              </Table.Td>
+            )}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }
 

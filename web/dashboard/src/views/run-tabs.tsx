@@ -1,5 +1,6 @@
 /** The parts of a run's page as links: each has an address, and the browser's buttons go between them. */
 
+import { Group, Text } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
 import { formatRoute, type Route, RUN_TABS, type RunTab } from "../routes.ts";
 
@@ -29,8 +30,8 @@ export function RunTabs({ route, marks, children }: RunTabsProps) {
     chosen.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [current]);
   return (
-    <div className="run-tabs-row">
-      <nav className="run-tabs" aria-label="Parts of the run">
+    <Group className="run-tabs" gap={8} wrap="nowrap">
+      <nav className="nav" aria-label="Parts of the run">
         {RUN_TABS.map((tab) => (
           <a
             key={tab}
@@ -38,12 +39,16 @@ export function RunTabs({ route, marks, children }: RunTabsProps) {
             aria-current={tab === current ? "page" : undefined}
             ref={tab === current ? chosen : undefined}
           >
-            {NAMES[tab]}
-            {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
+            {NAMES[tab]}{" "}
+            {(marks[tab] ?? 0) > 0 && (
+              <Text span visibleFrom="sm" ml={2} fz={12} c="dimmed" ff="monospace">
+                {marks[tab]}
+              </Text>
+            )}
           </a>
         ))}
       </nav>
       {children}
-    </div>
+    </Group>
   );
 }

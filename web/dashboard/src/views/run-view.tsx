@@ -1,18 +1,20 @@
 /** One run, live or past, in parts: the game beside its learning curve, charts, versions, workers, settings, log. */
 
-import { Anchor, Box, Loader } from "@mantine/core";
+import "../styles/run.css";
+import { Anchor, Flex, Loader, Paper, SimpleGrid, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import { polled } from "../api/queries.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import { useChartView } from "../hooks/use-chart-view.ts";
+import { Page } from "../components/page.tsx";
+import { Part } from "../components/part.tsx";
+import { useChartView, useVersion } from "../hooks/use-in-address.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
-import { type LiveRun, useRun } from "../hooks/use-run.ts";
+import { useRun } from "../hooks/use-run.ts";
 import { useRunRow } from "../hooks/use-run-row.ts";
 import { useTabTitle } from "../hooks/use-tab-title.ts";
-import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route, type RunTab, runsRoute } from "../routes.ts";
 import { resolveRange } from "../state/chart-view.ts";
 import { LESSON_METRIC, lessonMarks, lessonNames } from "../state/lessons.ts";
@@ -79,7 +81,9 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   );
   if (live.error !== null && run === null && !isNoAnswer(live.error)) {
     const isUnknown = live.error instanceof ApiError && live.error.status === 404;
-    return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
+    if (isUnknown) return <UnknownRun runId={route.runId} />;
+    const query = { data: null, error: live.error, refetch: () => location.reload() };
+    return <Page title={route.runId} query={query} />;
   }
   if (run === null) return <Loader aria-label="Loading the run" />;
   const isRunning = !isOver(run.state);
@@ -99,7 +103,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const { tab = "overview" } = route;
   const at = (part: RunTab) => formatRoute({ ...route, tab: part });
   return (
-    <main id="content" className="run-page" data-tab={tab}>
+    <Stack component="main" id="content" gap={12} data-tab={tab}>
       <RunHead
         run={run}
         row={row}
@@ -122,15 +126,15 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       </RunTabs>
       {failure !== null && <ErrorNotice error={failure} />}
       {isSharing && mayChange && (
-        <Box className="card" mb={16}>
+        <Paper p="lg">
           <ViewerLink runId={run.run_id} />
-        </Box>
+        </Paper>
       )}
       {tab === "overview" && !isRunning && run.newest_model !== null && <ShipCard run={run} />}
       {tab === "overview" && <FaultStrip reports={live.reports} />}
       {/* One place for both parts that show the game, so that it plays on between them. */}
       {(tab === "overview" || tab === "play") && (
-        <div className="run-pair">
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing={20}>
           <GamePanel
             run={run}
             version={model ?? last}
@@ -156,7 +160,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           ) : (
             <VersionsCard versions={versions} chosen={version} onChoose={setVersion} />
           )}
-        </div>
+        </SimpleGrid>
       )}
       {tab === "overview" && (
         <>
@@ -167,14 +171,9 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         </>
       )}
       {tab === "charts" && (
-        <section className="run-charts" aria-labelledby="charts-title">
-          <div className="section-head">
-            <h2 id="charts-title" className="section-title">
-              Progress
-            </h2>
-          </div>
+        <Part isPlain title="Progress">
           <Charts {...charts} />
-        </section>
+        </Part>
       )}
       {tab === "play" && (
         <>
@@ -183,36 +182,30 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         </>
       )}
       {tab === "workers" && (
-        <div className="run-workers">
+        <Flex direction={{ base: "column", md: "row" }} align={{ md: "flex-start" }} gap={20}>
           {isRunning && mayChange && !run.is_elsewhere && <JoinCard run={run} isLan={isLan} />}
           <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} isOver={!isRunning} />
-        </div>
+        </Flex>
       )}
       {tab === "settings" && <RunSettings run={run} />}
       {tab === "log" && <RunLog runId={run.run_id} isOver={!isRunning} />}
-    </main>
+    </Stack>
   );
 }
 
 /** Trying again cannot help. */
 function UnknownRun({ runId }: { runId: string }) {
+  const id = <span className="mono">{runId}</span>;
   return (
-    <main id="content">
-      <h1>No such run</h1>
-      <p className="lede">
-        This server knows no run called <span className="mono">{runId}</span>. It may have been moved away, or
-        it belongs to another server.
-      </p>
+    <Page
+      title="No such run"
+      lede={
+        <>
+          This server knows no run called {id}. It may have been moved away, or it belongs to another server.
+        </>
+      }
+    >
       <Anchor href={formatRoute(runsRoute())}>See all runs</Anchor>
-    </main>
-  );
-}
-
-function Unreachable({ live, runId }: { live: LiveRun; runId: string }) {
-  return (
-    <main id="content">
-      <h1>{runId}</h1>
-      <ErrorNotice error={live.error} onRetry={() => location.reload()} />
-    </main>
+    </Page>
   );
 }

@@ -1,7 +1,8 @@
 /** The search field above the runs, with completions. */
 
-import { TextInput } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { Text, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useRef, useState } from "react";
 import { completions } from "../state/run-table.ts";
 
 const TYPED_MS = 150;
@@ -23,16 +24,13 @@ export function Search({ query, settings, onSearch, onTyping }: SearchProps) {
     asked.current = query;
     if (text.trim() !== query) setText(query);
   }
-  useEffect(() => {
-    if (text.trim() === asked.current) return;
-    const timer = setTimeout(() => {
-      asked.current = text.trim();
-      onSearch(text.trim());
-    }, TYPED_MS);
-    return () => clearTimeout(timer);
-  });
+  const search = useDebouncedCallback((typed: string) => {
+    if (typed === asked.current) return;
+    asked.current = typed;
+    onSearch(typed);
+  }, TYPED_MS);
   return (
-    <search className="runs-search">
+    <search>
       <TextInput
         type="search"
         size="md"
@@ -44,6 +42,7 @@ export function Search({ query, settings, onSearch, onTyping }: SearchProps) {
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
+          search(event.currentTarget.value.trim());
           onTyping(true);
         }}
         onBlur={() => onTyping(false)}
@@ -57,11 +56,11 @@ export function Search({ query, settings, onSearch, onTyping }: SearchProps) {
           <option key={term} value={term} />
         ))}
       </datalist>
-      <p id="search-help" className="soft">
+      <Text id="search-help" mt={6} mb={12} fz={13} c="dimmed">
         Words, fields (<code>game: tag: state: return best eval steps seed created</code>),{" "}
         <code>is:starred</code> or any setting, such as <code>lr&lt;0.001</code>. Keys: <kbd>/</kbd> search,{" "}
         <kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> tick, <kbd>Enter</kbd> open.
-      </p>
+      </Text>
     </search>
   );
 }

@@ -14,6 +14,7 @@ import {
 import { useLocalStorage } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { ServerButton } from "../components/server-button.tsx";
+import { toggled } from "../state/chart-view.ts";
 
 /** A button that opens a list over the page. */
 function Dropdown({ title, children }: { title: string; children: ReactNode }) {
@@ -165,9 +166,4 @@ export function TagAll({ onTag }: { onTag: (tag: string) => void }) {
       </ServerButton>
     </Group>
   );
-}
-
-/** `list` with `name` added, or without it where it was. */
-function toggled(list: readonly string[], name: string): string[] {
-  return list.includes(name) ? list.filter((other) => other !== name) : [...list, name];
 }

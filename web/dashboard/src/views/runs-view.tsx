@@ -1,12 +1,14 @@
 /** Every run of the runs directory in a table, searched, sorted, grouped, labelled, deleted; beside it all charts of the ticked ones. */
 
 import type { EditLabels, RunList, RunRow } from "@attract/schema";
-import { Anchor, Button, Group, Loader, useComputedColorScheme } from "@mantine/core";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { Anchor, Box, Button, Flex, Group, Loader, Paper, Text, useComputedColorScheme } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { Select } from "../components/select.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { useCompared } from "../hooks/use-compared.ts";
@@ -14,6 +16,7 @@ import { useDefinitions } from "../hooks/use-definitions.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { useRunList } from "../hooks/use-run-list.ts";
 import { formatRoute, parseRoute, type Route, runRoute, runsRoute } from "../routes.ts";
+import { toggled } from "../state/chart-view.ts";
 import { plural } from "../state/format.ts";
 import { keepTable } from "../state/kept-view.ts";
 import { panelOfMetric } from "../state/panels.ts";
@@ -64,7 +67,8 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
   const isNone = unread !== null || found?.num_found === 0;
   if (!isNone) kept.current = found;
   const list = isNone && (isTyping || unread !== null) ? kept.current : found;
-  const [failure, setFailure] = useState<unknown>(null);
+  // What failed may have been done to some of the runs.
+  const acting = useMutation({ mutationFn: (action: Promise<unknown>) => action, onSettled: reload });
   const [done, setDone] = useState<Done | null>(null);
   /** Runs that are erased once the question is answered. */
   const [erasing, setErasing] = useState<readonly RunRow[]>([]);
@@ -78,11 +82,7 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
     keepTable(text);
     replaceRoute({ ...now, search: text });
   };
-  const act = (action: Promise<unknown>) => {
-    setFailure(null);
-    // What failed may have been done to some of the runs.
-    action.catch(setFailure).then(reload);
-  };
+  const act = acting.mutate;
   const edit = async (run: RunRow, change: Partial<EditLabels>) =>
     replace(await api.editRun(run.run_id, change));
   const untick = (runs: readonly RunRow[]) =>
@@ -137,14 +137,6 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
     const isTicked = !isRange && ids.every((id) => ticked.includes(id));
     show({ ticked: isTicked ? ticked.filter((id) => !ids.includes(id)) : [...new Set([...ticked, ...ids])] });
   };
-  const tickAll = () => tick(nodes);
-  const settings = list?.settings.join(",") ?? "";
-  // The columns are made once for each set of settings: what they call is looked up when it is called.
-  const see = (id: string) =>
-    show({ unseen: unseen.includes(id) ? unseen.filter((other) => other !== id) : [...unseen, id] });
-  const calls = useRef({ act, edit, remove, archive, restore, tick, tickAll, see });
-  calls.current = { act, edit, remove, archive, restore, tick, tickAll, see };
-  const tickedText = ticked.join(",");
   const compared = useCompared(isTrash ? [] : ticked.slice(0, MAX_RUNS));
   const isSplit = !isTrash && ticked.length > 0;
   const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
@@ -157,52 +149,52 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
       ),
     [rows, colours],
   );
-  const unseenText = unseen.join(",");
   const baseline = rows.find(({ row }) => row.run_id === view.baseline)?.row ?? null;
   const definitions = useDefinitions();
-  const metricsText = metrics.join(",");
-  const titleOf = useCallback(
-    (name: string) => (definitions === null ? name : panelOfMetric(definitions, name).title),
-    [definitions],
-  );
-  const areAllTicked = (runs ?? []).every(({ run_id }) => ticked.includes(run_id));
-  const columns = useMemo(
-    () =>
-      runColumns({
-        settings: settings === "" ? [] : settings.split(","),
-        ticked: new Set(tickedText.split(",")),
-        isAdmin,
-        now: Date.now(),
-        edit: (run, change) => calls.current.act(calls.current.edit(run, change)),
-        remove: (run) => calls.current.remove([run]),
-        archive: (run) => calls.current.archive([run]),
-        restore: (run) => calls.current.restore([run]),
-        erase: (run) => setErasing([run]),
-        tick: (node, isRange) => calls.current.tick([node], isRange),
-        tickAll: () => calls.current.tickAll(),
-        areAllTicked,
-        metrics: metricsText === "" ? [] : metricsText.split(",").map((id) => ({ id, title: titleOf(id) })),
-        baseline,
-        colourOf: (id) => styles.find((style) => style.id === id)?.colour ?? null,
-        unseen: unseenText.split(","),
-        see: (id) => calls.current.see(id),
-      }),
-    [settings, tickedText, isAdmin, areAllTicked, metricsText, titleOf, baseline, styles, unseenText],
-  );
+  const titleOf = (name: string) => (definitions === null ? name : panelOfMetric(definitions, name).title);
+  const columns = runColumns({
+    settings: list?.settings ?? [],
+    ticked: new Set(ticked),
+    isAdmin,
+    now: Date.now(),
+    edit: (run, change) => act(edit(run, change)),
+    remove: (run) => remove([run]),
+    archive: (run) => archive([run]),
+    restore: (run) => restore([run]),
+    erase: (run) => setErasing([run]),
+    tick: (node, isRange) => tick([node], isRange),
+    tickAll: () => tick(nodes),
+    areAllTicked: (runs ?? []).every(({ run_id }) => ticked.includes(run_id)),
+    metrics: metrics.map((id) => ({ id, title: titleOf(id) })),
+    baseline,
+    colourOf: (id) => styles.find((style) => style.id === id)?.colour ?? null,
+    unseen,
+    see: (id) => show({ unseen: toggled(unseen, id) }),
+  });
   const chosen = (runs ?? []).filter(({ run_id }) => ticked.includes(run_id));
   const isEmpty = list !== null && unread === null && list.num_unread === 0 && list.num_found === 0;
 
   return (
-    <main id="content" className="runs-view" data-split={isSplit}>
-      <div>
-        <h1>Runs</h1>
+    // Beside the runs their charts, where there is room for both.
+    <Flex component="main" id="content" direction={{ base: "column", lg: "row" }} align="flex-start" gap={28}>
+      <Box
+        flex={isSplit ? { lg: "2 1 0" } : 1}
+        w="100%"
+        miw={0}
+        pos={isSplit ? { lg: "sticky" } : undefined}
+        top={12}
+        data-split={isSplit}
+      >
+        <Box component="h1" mb={10}>
+          Runs
+        </Box>
         <Search
           query={query}
           settings={list?.settings ?? []}
           onSearch={(text) => show({ query: text })}
           onTyping={setTyping}
         />
-        <Group className="runs-tools" gap="8px 16px" mb={12}>
+        <Group gap="8px 16px" mb={12} data-testid="runs-tools">
           <Select
             label="Group by"
             value={group}
@@ -254,10 +246,10 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
           )}
         </Group>
         {error !== null && unread === null && <ErrorNotice error={error} onRetry={reload} />}
-        {failure !== null && <ErrorNotice error={failure} />}
+        <ErrorNotice error={acting.error} />
         <div role="status">
           {done !== null && (
-            <Group className="undo-strip" component="p" gap="8px 16px" m="0 0 12px">
+            <Strip tone="wait">
               {done.text}
               {done.undo !== null && (
                 <Button
@@ -274,11 +266,11 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
               <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setDone(null)}>
                 Close
               </Button>
-            </Group>
+            </Strip>
           )}
         </div>
         {chosen.length > 0 && (
-          <Group className="bulk" component="section" gap="8px 16px" mb={12} aria-label="Ticked runs">
+          <Strip label="Ticked runs">
             <strong>{plural(chosen.length, "run")} ticked</strong>
             {!isTrash && (
               <Button size="compact-sm" disabled={chosen.length < 2} onClick={() => heading.current?.focus()}>
@@ -318,21 +310,20 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
             >
               Untick all
             </Button>
-          </Group>
+          </Strip>
         )}
-        {erasing.length > 0 && (
-          <ConfirmDialog
-            title={`Erase ${nameOf(erasing)}?`}
-            yes="Erase"
-            no="Keep"
-            onAnswer={(isYes) => {
-              setErasing([]);
-              if (isYes) erase(erasing);
-            }}
-          >
-            Their numbers, versions and episodes are removed from the disk. This cannot be undone.
-          </ConfirmDialog>
-        )}
+        <ConfirmDialog
+          opened={erasing.length > 0}
+          title={`Erase ${nameOf(erasing)}?`}
+          yes="Erase"
+          no="Keep"
+          onAnswer={(isYes) => {
+            setErasing([]);
+            if (isYes) erase(erasing);
+          }}
+        >
+          Their numbers, versions and episodes are removed from the disk. This cannot be undone.
+        </ConfirmDialog>
         {list === null && error === null && <Loader aria-label="Loading runs" />}
         {isEmpty && <Nothing query={query} />}
         {nodes.length > 0 && (
@@ -351,50 +342,70 @@ export function RunsView({ route, isAdmin }: RunsViewProps) {
             onTick={(node) => tick([node])}
           />
         )}
-      </div>
+      </Box>
       {isSplit && (
-        <div>
+        <Box flex={{ lg: "3 1 0" }} w="100%" miw={0}>
           <h2 ref={heading} tabIndex={-1}>
             {rows.length === 1 ? "1 run" : `Compare ${plural(rows.length, "run")}`}
           </h2>
           {ticked.length > MAX_RUNS && (
-            <p className="soft">
+            <Text c="dimmed">
               The first {MAX_RUNS} of {ticked.length} runs.
-            </p>
+            </Text>
           )}
           {compared.error !== null && <ErrorNotice error={compared.error} onRetry={compared.refetch} />}
           {compared.isPending && <Loader aria-label="Loading the runs" />}
           {rows.length > 0 && (
             <Workspace route={route} view={view} compared={rows} styles={styles} onChange={show} />
           )}
-        </div>
+        </Box>
       )}
-    </main>
+    </Flex>
+  );
+}
+
+/** What was done, or can be done, above the table. */
+function Strip({ tone, label, children }: { tone?: "wait"; label?: string; children: ReactNode }) {
+  return (
+    <Paper
+      component="section"
+      radius="md"
+      className={tone && "edge"}
+      px={14}
+      py={8}
+      mb={12}
+      aria-label={label}
+      data-tone={tone}
+      data-testid="strip"
+    >
+      <Group gap="8px 16px">{children}</Group>
+    </Paper>
   );
 }
 
 function Nothing({ query }: { query: string }) {
-  if (query === TRASH)
-    return (
-      <p className="card">
-        The trash is empty. <Anchor href={formatRoute(runsRoute())}>Show all runs</Anchor>
-      </p>
-    );
   if (query !== "")
     return (
-      <p className="card">
-        No run is found by <code>{query}</code>.{" "}
+      <Paper p="lg">
+        {query === TRASH ? (
+          "The trash is empty."
+        ) : (
+          <>
+            No run is found by <code>{query}</code>.
+          </>
+        )}{" "}
         <Anchor href={formatRoute(runsRoute())}>Show all runs</Anchor>
-      </p>
+      </Paper>
     );
   return (
-    <div className="card">
-      <h2>No runs yet</h2>
-      <p className="soft">Pick a game and start one; it is kept here, with every number, when it ends.</p>
+    <Part title="No runs yet">
+      <Text c="dimmed" mb={12}>
+        Pick a game and start one; it is kept here, with every number, when it ends.
+      </Text>
       <Button component="a" href="#/">
         Pick a game
       </Button>
-    </div>
+    </Part>
   );
 }
 

@@ -1,6 +1,7 @@
 /** One setting of the start form: what the run will use, who decided it, and what is wrong with it. */
 
-import { Group, NativeSelect, TextInput } from "@mantine/core";
+import { ActionIcon, Group, NativeSelect, TextInput } from "@mantine/core";
+import type { ChangeEvent } from "react";
 import { Help } from "../components/help.tsx";
 import type { ChangedBy, Field } from "../state/settings-form.ts";
 
@@ -23,47 +24,43 @@ interface SettingFieldProps {
 export function SettingField(props: SettingFieldProps) {
   const { field, text, empty, note, changedBy, ownText, problem, onChange, onReset } = props;
   const id = `field-${field.path.replaceAll(".", "-")}`;
+  const shared = {
+    id,
+    value: text,
+    description: note,
+    inputWrapperOrder: ORDER,
+    error: problem,
+    styles: { input: { borderLeft: BARS[changedBy ?? "no"] } },
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLSelectElement>) =>
+      onChange(field.path, event.currentTarget.value),
+  };
   return (
-    <div className="field" data-path={field.path} data-changed={changedBy ?? "no"}>
+    <div data-path={field.path} data-changed={changedBy ?? "no"}>
       <Group component="span" gap={6} mb={4} fz={13} fw={600} lh={1.25}>
         <label htmlFor={id}>{field.label}</label>
         <Help about={field.label} text={`${field.help} (${field.path})`} />
         {changedBy === "you" && (
-          <button
-            type="button"
-            className="reset"
+          <ActionIcon
+            my={-4}
             aria-label={`Back to ${ownText || "empty"}: ${field.label}`}
             title={`Back to ${ownText || "empty"}`}
             onClick={() => onReset(field.path)}
           >
             ↺
-          </button>
+          </ActionIcon>
         )}
         {changedBy !== null && changedBy !== "you" && (
           <span className="label">{changedBy === "machine" ? "this machine" : "preset"}</span>
         )}
       </Group>
       {field.kind === "choice" || field.kind === "boolean" ? (
-        <NativeSelect
-          id={id}
-          value={text}
-          data={choicesOf(field, empty)}
-          description={note}
-          inputWrapperOrder={ORDER}
-          error={problem}
-          onChange={(event) => onChange(field.path, event.currentTarget.value)}
-        />
+        <NativeSelect {...shared} data={choicesOf(field, empty)} />
       ) : (
         <TextInput
-          id={id}
-          value={text}
+          {...shared}
           placeholder={empty}
-          description={note}
-          inputWrapperOrder={ORDER}
           inputMode={field.kind === "integer" || field.kind === "number" ? "decimal" : "text"}
           autoComplete="off"
-          error={problem}
-          onChange={(event) => onChange(field.path, event.currentTarget.value)}
           // Left empty where there must be a value: back to what the run would use.
           onBlur={() => text.trim() === "" && (!field.isNullable || ownText === "") && onReset(field.path)}
         />
@@ -71,6 +68,14 @@ export function SettingField(props: SettingFieldProps) {
     </div>
   );
 }
+
+/** At the left of a field: who changed it. */
+const BARS: Readonly<Record<ChangedBy | "no", string | undefined>> = {
+  you: "3px solid var(--coin)",
+  machine: "3px dotted var(--soft)",
+  preset: "3px dotted var(--coin)",
+  no: undefined,
+};
 
 const ORDER: ("label" | "input" | "description" | "error")[] = ["label", "input", "description", "error"];
 

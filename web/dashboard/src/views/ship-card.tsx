@@ -1,7 +1,7 @@
 /** The end of a run: its agent, to be put into one's own game. */
 
 import type { RunView } from "@attract/schema";
-import { Group, Text } from "@mantine/core";
+import { Code, Group, Paper, Text } from "@mantine/core";
 import { policyPath, runPath, serverUrl } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ServerLink } from "../components/server-button.tsx";
@@ -20,10 +20,12 @@ export function ShipCard({ run }: { run: RunView }) {
     { name: "policy.json", path: runPath(run.run_id, "/policy.json") },
   ];
   return (
-    <section className="card ship" aria-labelledby="ship-title" data-testid="ship">
+    <Paper component="section" p="10px 20px" aria-labelledby="ship-title" data-testid="ship">
       <Group justify="space-between" gap="8px 20px">
         <div>
-          <h2 id="ship-title">Put it into your game</h2>
+          <h2 id="ship-title" style={{ margin: 0 }}>
+            Put it into your game
+          </h2>
           <Text>{resultOf(run)}.</Text>
         </div>
         <Group gap={8}>
@@ -38,7 +40,7 @@ export function ShipCard({ run }: { run: RunView }) {
       </Group>
       <details>
         <summary>{command === null ? "The lines for your page" : "The command that writes the page"}</summary>
-        <p className="soft">
+        <Text c="dimmed" my={8}>
           {command === null ? (
             <>
               Put these files into a folder <code>{FOLDER}</code> beside your page:
@@ -49,10 +51,11 @@ export function ShipCard({ run }: { run: RunView }) {
               seconds without a key, a click or a touch it plays, and any of them gives the game back:
             </>
           )}
-        </p>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
-        <pre tabIndex={0}>{snippet}</pre>
+        </Text>
+        <Code block tabIndex={0}>
+          {snippet}
+        </Code>
       </details>
-    </section>
+    </Paper>
   );
 }

@@ -2,51 +2,52 @@
 
 import type { EpisodeEntry } from "@attract/schema";
 import { Group } from "@mantine/core";
-import { useState } from "react";
+import { useMutation } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Part } from "../components/part.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import type { Compared } from "../hooks/use-compared.ts";
 import { goTo } from "../hooks/use-route.ts";
 
 export function SideBySide({ compared }: { compared: readonly Compared[] }) {
-  const [error, setError] = useState<unknown>(null);
   const [first, ...others] = compared;
+  const { mutate, error } = useMutation({ mutationFn: playBeside });
   if (first === undefined) return null;
   const playable = evaluated(first).length === 0 ? [] : others.filter((other) => evaluated(other).length > 0);
-  const play = async (other: Compared) => {
-    const [own, beside] = await pairOf(first, other);
-    goTo({
-      view: "episode",
-      runId: first.row.run_id,
-      episodeId: own.id,
-      at: null,
-      beside: `${other.row.run_id}:${beside.id}`,
-    });
-  };
   return (
-    <section className="section card" aria-labelledby="games-title">
-      <h2 id="games-title">Two games side by side</h2>
+    <Part mt={20} title="Two games side by side">
       <p className="soft">
         {playable.length === 0
           ? "No two of these runs keep an evaluation episode each."
           : `An evaluation episode of ${first.row.name || first.row.run_id} beside one of the run you choose, of one seed where both keep one.`}
       </p>
-      {error !== null && <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
       <Group gap={8}>
         {playable.map((other) => (
           <ServerButton
             key={other.row.run_id}
             variant="default"
             size="xs"
-            onClick={() => play(other).catch(setError)}
+            onClick={() => mutate([first, other])}
           >
             Play beside {other.row.name || other.row.run_id}
           </ServerButton>
         ))}
       </Group>
-    </section>
+    </Part>
   );
+}
+
+async function playBeside([first, other]: readonly [Compared, Compared]): Promise<void> {
+  const [own, beside] = await pairOf(first, other);
+  goTo({
+    view: "episode",
+    runId: first.row.run_id,
+    episodeId: own.id,
+    at: null,
+    beside: `${other.row.run_id}:${beside.id}`,
+  });
 }
 
 const MAX_EPISODES = 12;

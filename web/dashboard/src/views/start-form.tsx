@@ -1,7 +1,8 @@
 /** What a run will use: the common settings in sight, all others folded by section, every one explained. */
 
 import type { GameDescription, GameEntry, SettingProblem, SettingsForm } from "@attract/schema";
-import { Anchor, NativeSelect, Switch } from "@mantine/core";
+import { Anchor, Box, Code, NativeSelect, Paper, SimpleGrid, Stack, Switch, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useMemo, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
@@ -46,11 +47,17 @@ export function StartForm({ game, description, form, first, suggested, activeRun
   const fields = useMemo(() => fieldsOf(form), [form]);
   const [changes, setChanges] = useState(first);
   const [joins, setJoins] = useState(true);
-  const [isSending, setSending] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const settings = settingsFromForm(fields.all, changes);
   const chosen = changesOfPerson(changes, suggested);
   const chosenSettings = settingsFromForm(fields.all, chosen);
+  const starting = useMutation({
+    mutationFn: async () => {
+      const run = await api.startRun(game.name, settings);
+      if (joins) await tabHost.join(Number(valueAt(run.settings, WORKERS)));
+      goTo(runRoute(run.run_id));
+    },
+  });
+  const failure = starting.error;
   const tried = useSettings(game.name, settings, description);
   const { view } = tried;
   const sections = sectionsFor(fields, view, changes);
@@ -68,28 +75,18 @@ export function StartForm({ game, description, form, first, suggested, activeRun
     );
 
   const change = (path: string, text: string) => {
-    setFailure(null);
+    starting.reset();
     setChanges((old) => ({ ...old, [path]: text }));
   };
   const reset = (path: string) => {
-    setFailure(null);
+    starting.reset();
     setChanges(({ [path]: _, ...others }) =>
       suggested[path] === undefined ? others : { ...others, [path]: suggested[path] },
     );
   };
-  const start = async (event: FormEvent) => {
+  const start = (event: FormEvent) => {
     event.preventDefault();
-    if (!isFine) return;
-    setSending(true);
-    setFailure(null);
-    try {
-      const run = await api.startRun(game.name, settings);
-      if (joins) await tabHost.join(Number(valueAt(run.settings, WORKERS)));
-      goTo(runRoute(run.run_id));
-    } catch (problem) {
-      setFailure(problem);
-      setSending(false);
-    }
+    if (isFine) starting.mutate();
   };
 
   const shown = view?.effective ?? view?.own;
@@ -112,8 +109,16 @@ export function StartForm({ game, description, form, first, suggested, activeRun
   const preset = form.presets.find(({ name }) => name === changes[PRESET]);
 
   return (
-    <form className="card start-form" onSubmit={start} aria-label={`Train ${game.title}`}>
-      <div className="start-fields">
+    // Beside the games it is always within the window, below the page's head: its fields scroll, its button does not.
+    <Paper
+      component="form"
+      display="flex"
+      mah={{ md: "max(360px, calc(100dvh - 120px))" }}
+      style={{ flexDirection: "column" }}
+      onSubmit={start}
+      aria-label={`Train ${game.title}`}
+    >
+      <Box p="20px 20px 0" style={{ overflowY: "auto" }}>
         <h2>Train {game.title}</h2>
         {view === null && tried.error !== null && <ErrorNotice error={tried.error} />}
         <NativeSelect
@@ -129,7 +134,7 @@ export function StartForm({ game, description, form, first, suggested, activeRun
           }
           mb="sm"
         />
-        <div className="fields">{fields.common.map(input)}</div>
+        <Fields>{fields.common.map(input)}</Fields>
         <Switch
           mt="md"
           color="teal.8"
@@ -138,7 +143,7 @@ export function StartForm({ game, description, form, first, suggested, activeRun
           checked={joins}
           onChange={(event) => setJoins(event.currentTarget.checked)}
         />
-        <div className="folds">
+        <Box my={14}>
           {sections.map((section) => (
             <Fold
               key={section.name}
@@ -146,43 +151,53 @@ export function StartForm({ game, description, form, first, suggested, activeRun
               numChanged={section.fields.filter(({ path }) => chosen[path] !== undefined).length}
               isWrong={section.fields.some((field) => problemOf(field) !== null)}
             >
-              <div className="fields">{section.fields.map(input)}</div>
+              <Fields>{section.fields.map(input)}</Fields>
             </Fold>
           ))}
           {Object.keys(chosenSettings).length > 0 && (
             <Fold title="As YAML" numChanged={0} isWrong={false}>
-              <p className="soft small">
+              <Text fz={13} c="dimmed">
                 What you changed, for a file beside your game (<code>{yamlFile(game)}</code>) or{" "}
                 <code>attract train {game.name} --config FILE</code>.
-              </p>
-              <pre className="yaml">{yamlOf(chosenSettings)}</pre>
+              </Text>
+              <Code block my={8}>
+                {yamlOf(chosenSettings)}
+              </Code>
               <CopyText text={yamlOf(chosenSettings)} name="YAML" />
             </Fold>
           )}
-        </div>
-      </div>
-      <div className="start-footer">
+        </Box>
+      </Box>
+      <Stack className="start-footer" gap={12} p="14px 20px 18px" pos="sticky" bottom={0}>
         {others.map((text) => (
           <ErrorNotice key={text} error={new Error(text)} />
         ))}
-        {failure !== null && refused.length === 0 && <ErrorNotice error={failure} />}
+        {refused.length === 0 && <ErrorNotice error={failure} />}
         {activeRun !== null && (
-          <p className="soft">
+          <Text c="dimmed">
             A run is going on: <Anchor href={formatRoute(runRoute(activeRun))}>{activeRun}</Anchor>. Stop it
             before you start another.
-          </p>
+          </Text>
         )}
         <ServerButton
           type="submit"
           size="md"
           fullWidth
-          loading={isSending}
+          loading={starting.isPending}
           disabled={!isFine || activeRun !== null}
         >
           Start training
         </ServerButton>
-      </div>
-    </form>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Fields({ children }: { children: React.ReactNode }) {
+  return (
+    <SimpleGrid cols={2} spacing={12} verticalSpacing={14} style={{ alignItems: "end" }}>
+      {children}
+    </SimpleGrid>
   );
 }
 
@@ -198,8 +213,11 @@ function Fold({ title, numChanged, isWrong, children }: FoldProps) {
     <details className="fold">
       <summary>
         {title}
-        {isWrong && <span className="bad">look here</span>}
-        {!isWrong && numChanged > 0 && <span className="label">{numChanged} changed</span>}
+        {(isWrong || numChanged > 0) && (
+          <Text className="label" fz={11} c={isWrong ? "var(--bad)" : "dimmed"} style={{ float: "right" }}>
+            {isWrong ? "look here" : `${numChanged} changed`}
+          </Text>
+        )}
       </summary>
       {children}
     </details>

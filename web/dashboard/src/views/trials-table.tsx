@@ -25,11 +25,7 @@ interface TrialsTableProps {
 
 export function TrialsTable({ trials, winner, runs }: TrialsTableProps) {
   const [sort, setSort] = useState("");
-  const paths = searchedSettings(trials).join(",");
-  const columns = useMemo(
-    () => columnsOf(trials, paths === "" ? [] : paths.split(","), winner, runs),
-    [trials, paths, winner, runs],
-  );
+  const columns = columnsOf(trials, searchedSettings(trials), winner, runs);
   const nodes = useMemo(
     () =>
       orderedTrials(trials, sort).map(

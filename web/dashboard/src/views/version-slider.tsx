@@ -47,7 +47,7 @@ export function VersionSlider({ run, versions, chosen, onChoose, series, axis, r
     choose(version);
   };
   return (
-    <div className="versions" data-testid="versions" data-count={versions.length}>
+    <div data-testid="versions" data-count={versions.length}>
       <div className="versions-track">
         {versions.map((version) => (
           <span
@@ -69,7 +69,7 @@ export function VersionSlider({ run, versions, chosen, onChoose, series, axis, r
           onKeyDown={onKeyDown}
         />
       </div>
-      <Group justify="space-between" gap="4px 8px" mt={6} mih={26} fz={13} c="var(--soft)">
+      <Group justify="space-between" gap="4px 8px" mt={6} mih={26} fz={13} c="dimmed">
         <span>{text}</span>
         {chosen !== null && (
           <Button size="compact-xs" variant="default" onClick={() => onChoose(null)}>

@@ -1,7 +1,8 @@
 /** The versions that a run keeps, the newest first, each to be played at once. */
 
 import type { VersionView } from "@attract/schema";
-import { Button } from "@mantine/core";
+import { Box, Button, Table, Text, VisuallyHidden } from "@mantine/core";
+import { Part } from "../components/part.tsx";
 import { formatCount, formatNumber } from "../state/format.ts";
 
 interface VersionsCardProps {
@@ -14,34 +15,41 @@ interface VersionsCardProps {
 
 export function VersionsCard({ versions, chosen, onChoose }: VersionsCardProps) {
   return (
-    <section className="card versions-card" aria-labelledby="versions-title">
-      <h2 id="versions-title">Versions</h2>
+    // As high as the game beside it, by itself asking for no more.
+    <Part title="Versions" display="flex" style={{ flexDirection: "column" }}>
       {versions.length === 0 ? (
-        <p className="soft">None is kept yet.</p>
+        <Text c="dimmed">None is kept yet.</Text>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-        <section className="versions-scroll" tabIndex={0} aria-label="Kept versions">
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th className="label">Version</th>
-                <th className="label number">Steps</th>
-                <th className="label number">Return</th>
-                <th className="label number">Evaluated</th>
-                <th className="label">
-                  <span className="unseen">Play</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
+        <Box
+          component="section"
+          flex={{ base: "none", md: "1 1 0" }}
+          mih={260}
+          mah={{ base: 420, md: "none" }}
+          style={{ overflow: "auto" }}
+          tabIndex={0}
+          aria-label="Kept versions"
+        >
+          <Table>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Version</Table.Th>
+                <Table.Th ta="right">Steps</Table.Th>
+                <Table.Th ta="right">Return</Table.Th>
+                <Table.Th ta="right">Evaluated</Table.Th>
+                <Table.Th>
+                  <VisuallyHidden>Play</VisuallyHidden>
+                </Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
               {versions.toReversed().map((version) => (
                 <Row key={version.policy_version} version={version} chosen={chosen} onChoose={onChoose} />
               ))}
-            </tbody>
-          </table>
-        </section>
+            </Table.Tbody>
+          </Table>
+        </Box>
       )}
-    </section>
+    </Part>
   );
 }
 
@@ -56,14 +64,14 @@ function Row({ version, chosen, onChoose }: RowProps) {
     .filter(Boolean)
     .join(", ");
   return (
-    <tr data-version={number}>
-      <th scope="row">
+    <Table.Tr data-version={number}>
+      <Table.Th scope="row">
         <span className="mono">{number}</span> {marks !== "" && <span className="soft">{marks}</span>}
-      </th>
-      <td className="mono number">{formatCount(version.agent_steps)}</td>
-      <td className="mono number">{formatNumber(version.return_mean)}</td>
-      <td className="mono number">{formatNumber(version.evaluations[0]?.return_mean)}</td>
-      <td className="number">
+      </Table.Th>
+      <Table.Td ta="right">{formatCount(version.agent_steps)}</Table.Td>
+      <Table.Td ta="right">{formatNumber(version.return_mean)}</Table.Td>
+      <Table.Td ta="right">{formatNumber(version.evaluations[0]?.return_mean)}</Table.Td>
+      <Table.Td ta="right">
         <Button
           size="compact-xs"
           variant={isOn ? "filled" : "default"}
@@ -73,7 +81,7 @@ function Row({ version, chosen, onChoose }: RowProps) {
         >
           Play
         </Button>
-      </td>
-    </tr>
+      </Table.Td>
+    </Table.Tr>
   );
 }

@@ -1,7 +1,6 @@
 /** A link for people who may only look: made by a click, shown once, with a QR code. */
 
-import type { ViewerLink as Link } from "@attract/schema";
-import { useState } from "react";
+import { useMutation } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { isThisMachine, ServerButton } from "../components/server-button.tsx";
@@ -14,22 +13,18 @@ interface ViewerLinkProps {
 }
 
 export function ViewerLink({ runId, onMade }: ViewerLinkProps) {
-  const [link, setLink] = useState<Link | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const make = () => {
-    setError(null);
-    api.viewerLink(runId).then((made) => {
-      setLink(made);
-      onMade?.();
-    }, setError);
-  };
-  if (link === null) {
+  const {
+    data: link,
+    mutate,
+    error,
+  } = useMutation({ mutationFn: () => api.viewerLink(runId), onSuccess: onMade });
+  if (link === undefined) {
     return (
       <>
-        <ServerButton variant="default" size="xs" onClick={make}>
+        <ServerButton variant="default" size="xs" onClick={() => mutate()}>
           Make a link for viewers
         </ServerButton>
-        {error !== null && <ErrorNotice error={error} />}
+        <ErrorNotice error={error} />
       </>
     );
   }

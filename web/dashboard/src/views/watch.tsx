@@ -3,19 +3,19 @@
 import type { GameDescription, GameReference, RunView } from "@attract/schema";
 import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
 import type { Decision } from "@attract/worker/stage/stage-messages";
-import { Button, Group } from "@mantine/core";
+import { Group } from "@mantine/core";
 import type { EndReason } from "attract/instance";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, isNoAnswer } from "../api/client.ts";
+import { Over } from "../components/over.tsx";
 import { StageFault } from "../components/stage-fault.tsx";
 import { touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
-import { SPEEDS } from "../game/transport.ts";
 import { WatchedPolicy } from "../game/watched-policy.ts";
 import { useHands } from "../hooks/use-hands.ts";
 import { REASONS } from "../state/episode-text.ts";
 import { Decisions } from "./decisions.tsx";
-import { Hud, Item, useScore } from "./hud.tsx";
+import { Hud, HudButton, HudLine, Item, SpeedSelect, useScore } from "./hud.tsx";
 import { TouchKeys } from "./play.tsx";
 
 const RETRY_MS = 1500;
@@ -238,7 +238,7 @@ export function Watch(props: WatchProps) {
         )}
       </div>
       {isEmpty ? (
-        <div className="hud" />
+        <HudLine />
       ) : (
         <Hud score={score}>
           <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
@@ -263,18 +263,7 @@ export function Watch(props: WatchProps) {
                 onClick={() => (chosen === null ? setAttempt(attempt + 1) : onNewest())}
               />
             )}
-            <select
-              className="hud-speed"
-              aria-label="Speed of the game"
-              value={speed}
-              onChange={(event) => changeSpeed(Number(event.currentTarget.value))}
-            >
-              {SPEEDS.map(([value, text]) => (
-                <option key={value} value={value}>
-                  {text}
-                </option>
-              ))}
-            </select>
+            <SpeedSelect speed={speed} onSpeed={changeSpeed} />
           </Group>
         </Hud>
       )}
@@ -283,40 +272,12 @@ export function Watch(props: WatchProps) {
   );
 }
 
-interface HudButtonProps {
-  text: string;
-  label: string;
-  isDisabled?: boolean;
-  onClick: () => void;
-}
-
-export function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
-  return (
-    <Button
-      className="hud-button"
-      size="compact-sm"
-      variant="outline"
-      color="dark.2"
-      disabled={isDisabled}
-      onClick={onClick}
-      aria-label={label}
-    >
-      {text}
-    </Button>
-  );
-}
-
 /** What stands on the screen while no policy plays. */
 function Before({ hasPolicy, waitingFor }: { hasPolicy: boolean; waitingFor: WatchProps["waitingFor"] }) {
   const [title, text] = hasPolicy
     ? ["Loading the policy", "It runs in this browser, as it will in your game."]
     : BEFORE[waitingFor];
-  return (
-    <div className="over">
-      <strong>{title}</strong>
-      <span className="small">{text}</span>
-    </div>
-  );
+  return <Over title={title} text={text} />;
 }
 
 const BEFORE: Readonly<Record<WatchProps["waitingFor"], readonly [title: string, text: string]>> = {

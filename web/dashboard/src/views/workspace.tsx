@@ -1,11 +1,12 @@
 /** The ticked runs side by side: all their charts, final numbers, and the settings that differ. */
 
 import type { RunRow } from "@attract/schema";
-import { Button, Checkbox } from "@mantine/core";
+import { Anchor, Button, Checkbox, Table, Text } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
+import { Part } from "../components/part.tsx";
 import { StatePill } from "../components/state-pill.tsx";
-import { useChartView } from "../hooks/use-chart-view.ts";
 import { type Compared, useCurves } from "../hooks/use-compared.ts";
+import { useChartView } from "../hooks/use-in-address.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
 import type { ChartRun } from "../state/run-lines.ts";
@@ -33,18 +34,17 @@ export function Workspace({ route, view, compared, styles, onChange }: Workspace
   return (
     <>
       <Curves route={route} view={view} rows={rows} styles={styles} onChange={onChange} />
-      <section className="section card" aria-labelledby="numbers-title">
-        <h2 id="numbers-title">Final numbers</h2>
-        <Table label="Numbers of each run" rows={rows} baseline={baseline} onChange={onChange}>
+      <Part mt={20} title="Final numbers">
+        <RunsTable label="Numbers of each run" rows={rows} baseline={baseline} onChange={onChange}>
           {NUMBERS.map(({ title, numberOf, format, isBestLargest }) => {
             const values = rows.map(numberOf);
             const known = values.filter((value) => value !== null);
             const best = isBestLargest && new Set(known).size > 1 ? Math.max(...known) : null;
             return (
-              <tr key={title}>
-                <th scope="row">{title}</th>
+              <Table.Tr key={title}>
+                <Table.Th scope="row">{title}</Table.Th>
                 {rows.map((row, index) => (
-                  <td key={row.run_id} data-best={best !== null && values[index] === best}>
+                  <Best key={row.run_id} isBest={best !== null && values[index] === best}>
                     {format(values[index] ?? null)}
                     {baseline !== null && baseline !== row && (
                       <small className="soft">
@@ -52,29 +52,28 @@ export function Workspace({ route, view, compared, styles, onChange }: Workspace
                         {differenceText(values[index] ?? null, numberOf(baseline), format)}
                       </small>
                     )}
-                  </td>
+                  </Best>
                 ))}
-              </tr>
+              </Table.Tr>
             );
           })}
-        </Table>
-      </section>
-      <section className="section card" aria-labelledby="settings-title">
-        <h2 id="settings-title">Settings that differ</h2>
+        </RunsTable>
+      </Part>
+      <Part mt={20} title="Settings that differ">
         {different.length === 0 ? (
-          <p className="soft">All settings of these runs are equal.</p>
+          <Text c="dimmed">All settings of these runs are equal.</Text>
         ) : (
-          <Table label="Different settings of each run" rows={rows}>
+          <RunsTable label="Different settings of each run" rows={rows}>
             <Settings settings={different} rows={rows} />
-          </Table>
+          </RunsTable>
         )}
         <details>
           <summary>{plural(equal.length, "equal setting")}</summary>
-          <Table label="Equal settings of each run" rows={rows}>
+          <RunsTable label="Equal settings of each run" rows={rows}>
             <Settings settings={equal} rows={rows} />
-          </Table>
+          </RunsTable>
         </details>
-      </section>
+      </Part>
       <SideBySide compared={compared} />
     </>
   );
@@ -162,19 +161,27 @@ interface TableProps {
   children: ReactNode;
 }
 
-function Table({ label, rows, baseline = null, onChange, children }: TableProps) {
+function Best({ isBest, children }: { isBest: boolean; children: ReactNode }) {
+  return (
+    <Table.Td c={isBest ? "var(--go)" : undefined} fw={isBest ? 650 : undefined} data-best={isBest}>
+      {children}
+    </Table.Td>
+  );
+}
+
+function RunsTable({ label, rows, baseline = null, onChange, children }: TableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section className="table-scroll" tabIndex={0} aria-label={label}>
-      <table className="plain-table compare-table">
-        <thead>
-          <tr>
-            <td />
+    <section style={{ overflowX: "auto" }} tabIndex={0} aria-label={label}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Td />
             {rows.map((row) => (
-              <th key={row.run_id} scope="col">
-                <a className="run-name" href={formatRoute(runRoute(row.run_id))}>
+              <Table.Th key={row.run_id} scope="col">
+                <Anchor href={formatRoute(runRoute(row.run_id))} inherit underline="hover">
                   {row.name || row.title}
-                </a>
+                </Anchor>
                 <br />
                 <small className="soft mono">{row.run_id}</small>
                 <br />
@@ -194,27 +201,27 @@ function Table({ label, rows, baseline = null, onChange, children }: TableProps)
                     Baseline
                   </Button>
                 )}
-              </th>
+              </Table.Th>
             ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
     </section>
   );
 }
 
 function Settings({ settings, rows }: { settings: readonly ComparedSetting[]; rows: readonly RunRow[] }) {
   return settings.map(({ path, texts }) => (
-    <tr key={path}>
-      <th scope="row">
+    <Table.Tr key={path}>
+      <Table.Th scope="row">
         <code>{path}</code>
-      </th>
+      </Table.Th>
       {rows.map((row, index) => (
-        <td key={row.run_id}>
+        <Table.Td key={row.run_id}>
           {row.changed.includes(path) ? <strong className="changed">{texts[index]}</strong> : texts[index]}
-        </td>
+        </Table.Td>
       ))}
-    </tr>
+    </Table.Tr>
   ));
 }
