@@ -386,7 +386,9 @@ async def test_pins_search_and_folds_are_kept_in_the_address(address: str, brows
         assert (await wait_for_view(page, "fold="))["fold"] == "details"
         await expect(card(page, "train/loss")).to_be_visible()
         await page.reload()
-        await expect(page.locator("[data-testid=chart-group]").first.locator("summary")).to_have_text("Pinned")
+        await expect(page.locator("[data-testid=chart-group]").first.locator("summary")).to_have_text(
+            "Pinned"
+        )
         await expect(page.locator("[data-testid=chart-group]").first.locator("figure")).to_have_attribute(
             "data-metric", KL
         )

@@ -23,7 +23,8 @@ LIVE_REGIONS = """() => [...document.querySelectorAll("[role=status], [aria-live
   .map((one) => one.dataset.testid ?? one.outerHTML.slice(0, 80))"""
 FOCUSED = """() => {
   const one = document.activeElement;
-  return one.ariaLabel ?? one.labels?.[0]?.querySelector("span > span")?.textContent ?? one.textContent.trim();
+  const label = one.labels?.[0]?.querySelector("span > span")?.textContent;
+  return one.ariaLabel ?? label ?? one.textContent.trim();
 }"""
 IN_WINDOW = """(selector) => {
   const box = document.querySelector(selector)?.getBoundingClientRect();
@@ -105,15 +106,15 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(
         await page.get_by_role("link", name="Home").click()
         await page.get_by_role("button", name="Train CartPole now").click()
         await page.wait_for_url(re.compile(r"#/runs/"))
-        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Finished", timeout=120_000)
+        await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text(
+            "Finished", timeout=120_000
+        )
         assert await heard(page) == "CartPole: Finished"
 
         # Now it has a run, on Home and on the page of its game, and the form goes on from it.
         await page.get_by_role("link", name="Train again").click()
         await expect(page.get_by_role("heading", name="CartPole", exact=True)).to_be_visible()
-        await expect(page.locator('[data-path="until_return"]')).to_have_attribute(
-            "data-changed", "you"
-        )
+        await expect(page.locator('[data-path="until_return"]')).to_have_attribute("data-changed", "you")
         await expect(page.locator(".rows li")).to_contain_text("Finished")
         await page.get_by_role("link", name="Home").click()
         await expect(page.get_by_role("heading", name="Nothing is training")).to_be_visible()

@@ -129,7 +129,9 @@ async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(
                 console = page.get_by_role("region", name="Log").get_by_role("list")
                 await expect(console).to_contain_text("ways tried", timeout=60_000)
                 check_outcomes(await console.inner_text())
-                await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Training")
+                await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text(
+                    "Training"
+                )
                 # The frames say that they are there; nobody says anything else.
                 assert set(await page.evaluate("globalThis.heard")) == {"ready"}
                 assert await page.evaluate("indexedDB.databases()") == []

@@ -160,7 +160,9 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
         await page.set_viewport_size({"width": 1280, "height": 720})
         PICTURES.mkdir(parents=True, exist_ok=True)
         await drag(page, 0.3)
-        await page.evaluate("document.querySelector('[data-testid=versions]').scrollIntoView({ block: 'end' })")
+        await page.evaluate(
+            "document.querySelector('[data-testid=versions]').scrollIntoView({ block: 'end' })"
+        )
         for scheme in ("dark", "light"):
             await page.emulate_media(color_scheme=scheme)
             await photograph(page, PICTURES / f"slider-{scheme}.png", full_page=False)

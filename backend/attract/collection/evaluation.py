@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from attract.collection.effects import EvaluationDone
+from attract.collection.leases import Lesson
 from attract.schema.api import EvaluationView
 from attract.schema.frames import malformed
 from attract.schema.messages import EpisodeResult, Recording, Seat, Seed
@@ -34,6 +35,8 @@ class Evaluation:
     """Which of its episodes are kept."""
     seats: tuple[Seat, ...] = ()
     """Who plays each agent; empty: the version plays them all."""
+    lesson: Lesson | None = None
+    """What its games are started with; None: as those of all evaluations."""
     waiting: list[int] = field(init=False)
     """Indices not leased, ascending."""
     share: int = 0

@@ -32,6 +32,7 @@ def request_evaluation(
     version: int | None = None,
     record: Recording = "none",
     seats: tuple[Seat, ...] = (),
+    parameters: Mapping[str, ParameterDistribution] | None = None,
 ) -> None:
     """Play fixed episodes with a version; `EvaluationDone` follows.
 
@@ -41,6 +42,7 @@ def request_evaluation(
         version: which, with its models at hand; None: the newest.
         record: which of its episodes are kept.
         seats: who plays each agent, with its model at hand; empty: the version plays them all.
+        parameters: of its games; None: those of the run's evaluations.
 
     Raises: RuntimeError: there is no version yet, or another evaluation is under way.
     """
@@ -50,6 +52,8 @@ def request_evaluation(
         raise RuntimeError("expected no evaluation to be under way")
     version = state.learner.public if version is None else version
     state.evaluation = Evaluation(episodes, deterministic, seed, version, record, seats)
+    if parameters is not None:
+        state.evaluation.lesson = Lesson(None, dict(parameters))
 
 
 def end_evaluation(state: CollectionState, now: float) -> None:

@@ -185,7 +185,7 @@ class CollectionState:
             is_awaited=purpose != "train" or self.fleet.is_awaited(worker),
             own_seconds=slots * self.config.horizon / (worker.steps_per_second or math.inf),
             episodes=episodes,
-            lesson=self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson,
+            lesson=self._lesson_of(purpose, evaluation),
             replays=replays,
             record=self._recording(worker, purpose, evaluation),
             seats=seats,
@@ -216,6 +216,11 @@ class CollectionState:
         before = 0 if is_new else worker.steps_with_seats
         worker.steps_with_seats = before + num_segments * self.config.horizon
         return seats, before
+
+    def _lesson_of(self, purpose: Purpose, evaluation: Evaluation | None) -> Lesson:
+        if evaluation is not None and evaluation.lesson is not None:
+            return evaluation.lesson
+        return self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson
 
     def _recording(self, worker: Worker, purpose: Purpose, evaluation: Evaluation | None) -> Recording:
         """Which episodes of a lease that is issued now are kept; of a guest's none."""

@@ -56,14 +56,14 @@ async def add_levels(
     players = {f"{run_id}:{version}": version for version in versions}
     known = {name: await player_of(name, runs_dir) for name in players}
     async with arena(directory, server, game, CommandConsole(stderr=True)) as fleet:
-        report = await fleet.played(list(known.values()), {}, description, CANDIDATE_EPISODES, SEED)
-        ratings = {players[player.player]: player.rating for player in report.players}
+        match = await fleet.played(list(known.values()), {}, description, CANDIDATE_EPISODES, SEED)
+        ratings = {players[player.player]: player.rating for player in match.ratings()}
         chosen = choose_levels(ratings, count)
         names = [f"{run_id}:{version}" for version in chosen]
         ladder = await fleet.played(
             [known[name] for name in names], {}, description, LEVEL_EPISODES, SEED, neighbours=True
         )
-    wins = {(pair.player, pair.opponent): pair.score.mean for pair in ladder.pairs}
+    wins = {(pair.player, pair.opponent): pair.score.mean for pair in ladder.pairs()}
     template = (out / "policy.onnx").read_bytes()
     levels: list[ExportedLevel] = []
     for number, (version, name) in enumerate(zip(chosen, names, strict=True), 1):

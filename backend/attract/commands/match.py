@@ -14,6 +14,9 @@ class MatchOptions:
     """Episodes of each pair of players; which seats they take changes over them."""
     seed: int = 20_000
     """Seed of the episodes. Every pair plays the same ones."""
+    over: str | None = None
+    """Play at each of these values of a parameter of the game, and say how often each seat wins there:
+    speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2."""
     game: Path | None = None
     """Adapter of a game in a page, or its folder; by default where it was during training."""
     runs_dir: flags.RunsDir = None

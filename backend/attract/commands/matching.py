@@ -21,7 +21,8 @@ from attract.errors import ConfigurationError, CutOffError
 from attract.games.kept_game import page_folder, project_of
 from attract.games.library import GameLibrary
 from attract.playtest.difficulty import Estimate
-from attract.playtest.match import Match, MatchReport, lineups
+from attract.playtest.match import Match, MatchAtValue, MatchReport, lineups
+from attract.playtest.sweep import check_values, parse_over
 from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
 from attract.run.active import ActiveRun
@@ -82,8 +83,19 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
     games = GameLibrary(server.project_dir, server.web_dir)
     scripts = {f"{SCRIPT}{file}": await games.player(file) for file in files}
     console = CommandConsole(stderr=options.json_output)
-    async with arena(directory, server, options.game, console) as run:
-        report = await run.played(players, scripts, game, options.episodes, options.seed)
+    parameter, values = (None, []) if options.over is None else parse_over(options.over)
+    if parameter is not None:
+        check_values(game, parameter, values)
+    whole = Match([player.name for player in players], game.num_agents)
+    at_values: list[MatchAtValue] = []
+    async with arena(directory, server, options.game, console) as fleet:
+        for term in [{parameter: value} for value in values if parameter is not None] or [None]:
+            played = await fleet.played(
+                players, scripts, game, options.episodes, options.seed, parameters=term
+            )
+            whole.absorb(played)
+            at_values += [] if term is None else [played.at(value) for value in term.values()]
+    report = whole.report(game.id).model_copy(update={"parameter": parameter, "at_values": at_values})
     if options.json_output:
         print_answer(report)
     else:
@@ -107,7 +119,8 @@ class Arena:
         seed: int,
         *,
         neighbours: bool = False,
-    ) -> MatchReport:
+        parameters: Mapping[str, float] | None = None,
+    ) -> Match:
         """What came of a match.
 
         Args:
@@ -117,6 +130,7 @@ class Arena:
             episodes: of each pair, at least 1.
             seed: of the episodes.
             neighbours: whether each meets only those beside it.
+            parameters: values of the game's; None: those of the run's evaluations.
 
         Raises: CutOffError: a signal came before all had met.
         """
@@ -137,11 +151,12 @@ class Arena:
             seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
             models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
             results = await _until(
-                self._run.match(seats, models, scripts, share, seed=seed), self._interrupts
+                self._run.match(seats, models, scripts, share, seed=seed, parameters=parameters),
+                self._interrupts,
             )
             for result in results:
                 match.count(lineup, result.returns)
-        return match.report(game.id)
+        return match
 
 
 @asynccontextmanager
@@ -247,6 +262,9 @@ def _print(report: MatchReport, console: CommandConsole) -> None:
     console.print(table)
     for number, seat in enumerate(report.seats):
         say(console, f"seat {number} wins {percent(seat)}")
+    for one in report.at_values:
+        won = ", ".join(f"seat {number} {percent(seat)}" for number, seat in enumerate(one.seats))
+        say(console, f"{report.parameter}={one.value:g}: {won}")
 
 
 def percent(share: Estimate) -> str:

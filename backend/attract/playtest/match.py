@@ -41,8 +41,16 @@ class MatchPair(FiniteModel):
     """Share won; a draw counts half."""
 
 
+class MatchAtValue(FiniteModel):
+    """The same at one value of a parameter."""
+
+    value: float
+    pairs: list[MatchPair]
+    seats: list[Estimate]
+
+
 class MatchReport(FiniteModel):
-    """`attract match`."""
+    """`attract match`; with `--over` at all values together."""
 
     game: Text
     episodes: Count
@@ -53,6 +61,9 @@ class MatchReport(FiniteModel):
     """Each two players twice, from the view of either."""
     seats: list[Estimate]
     """By seat: the share that whoever sat there won, over all pairs."""
+    parameter: Text | None = None
+    """Of `--over`."""
+    at_values: list[MatchAtValue] = []
 
 
 def lineups(num_players: int, num_agents: int) -> Iterator[tuple[int, ...]]:
@@ -92,6 +103,12 @@ class Tally:
         self.draws += own == other
         self.losses += own < other
 
+    def absorb(self, other: "Tally") -> None:
+        """Add what another counted."""
+        self.wins += other.wins
+        self.draws += other.draws
+        self.losses += other.losses
+
 
 @dataclass
 class Match:
@@ -121,6 +138,14 @@ class Match:
             others = [value for place, value in enumerate(returns) if place != seat]
             tally.add(returns[seat], max(others))
 
+    def absorb(self, other: "Match") -> None:
+        """Count what another match of the same players counted."""
+        for pair, tally in other._pairs.items():
+            self._pairs.setdefault(pair, Tally()).absorb(tally)
+        for own, tally in zip(self._seats, other._seats, strict=True):
+            own.absorb(tally)
+        self._games += other._games
+
     def report(self, game: str) -> MatchReport:
         """What came of it; at least one episode of each pair was counted."""
         return MatchReport(
@@ -130,6 +155,10 @@ class Match:
             pairs=self.pairs(),
             seats=[tally.score for tally in self._seats],
         )
+
+    def at(self, value: float) -> MatchAtValue:
+        """The same, of a match that was played at one value of a parameter."""
+        return MatchAtValue(value=value, pairs=self.pairs(), seats=[tally.score for tally in self._seats])
 
     def pairs(self) -> list[MatchPair]:
         """How each did against each other."""

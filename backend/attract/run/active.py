@@ -47,7 +47,7 @@ from attract.runs.version_model import opponent_models
 from attract.schema.api import EvaluationView, FleetView, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.messages import EpisodeResult, Seat
+from attract.schema.messages import EpisodeResult, ParameterDistribution, Seat
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RunSettings
 
@@ -331,6 +331,7 @@ class ActiveRun:
         episodes: int,
         *,
         seed: int,
+        parameters: Mapping[str, float] | None = None,
     ) -> Sequence[EpisodeResult]:
         """Play fixed-seed episodes with a player on each seat, each episode to its end.
 
@@ -340,6 +341,7 @@ class ActiveRun:
             scripts: code of those that are scripts, by policy id.
             episodes: at least 1.
             seed: of the episodes.
+            parameters: values of the game's; None: those of the run's evaluations.
 
         Raises: as `evaluate`.
         """
@@ -348,7 +350,11 @@ class ActiveRun:
             self._policies.keep(version, onnx, policy_id=policy_id)
         for player, code in scripts.items():
             self._policies.keep_script(player, code)
-        answer = await self._ask(EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats)))
+        request = EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats))
+        if parameters is not None:
+            values = {name: ParameterDistribution(values=[value]) for name, value in parameters.items()}
+            request = replace(request, parameters=values)
+        answer = await self._ask(request)
         return answer.results
 
     async def _ask(self, request: EvaluationRequest) -> AnswerEvaluation:

@@ -74,6 +74,7 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
         version=request.version,
         record=record,
         seats=request.seats,
+        parameters=request.parameters,
     )
     return True
 

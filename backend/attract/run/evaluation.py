@@ -7,7 +7,7 @@ from typing import Literal
 
 from attract.curriculum.window import EVALUATION_PREFIX
 from attract.schema.api import EvaluationView
-from attract.schema.messages import Seat
+from attract.schema.messages import ParameterDistribution, Seat
 
 Purpose = Literal["asked", "callback", "goal"]
 """`asked`: by a person or a program; `callback`: it fell due; `goal`: it decides whether the run is over."""
@@ -32,6 +32,8 @@ class EvaluationRequest:
     """For `asked`: answer with every episode as it was played."""
     seats: tuple[Seat, ...] = ()
     """For `asked`: who plays each agent, in a match that nothing else follows; empty: the version does."""
+    parameters: Mapping[str, ParameterDistribution] | None = None
+    """For `asked`: of its games; None: those of the run's evaluations."""
 
 
 class Evaluations:

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attract.collection import inputs
 from attract.collection.effects import PoolChanged, SendPolicy
 from attract.collection.opponents import EASIEST, Opponents
 from attract.errors import ConfigurationError, ProtocolError
-from attract.schema.messages import Block, Seat, Seed
+from attract.schema.messages import Block, ParameterDistribution, Seat, Seed
 from attract.settings.run import RunSettings
 from attract.settings.self_play import SelfPlaySettings
 from driven_core import DrivenCore, small_config
@@ -250,6 +251,25 @@ def test_C10_a_guest_plays_the_newest_against_itself() -> None:
     driven = started(tier="invited")
     for lease in driven.leases(10):
         assert all(seat.learns for seat in lease.seats)
+
+
+def test_a_match_names_its_seats_and_its_parameters_and_sends_who_plays() -> None:
+    driven = DrivenCore(small_config(num_workers=1), DUEL)
+    driven.host()
+    driven.join(10)
+    driven.ready()
+    driven.give(inputs.pause)
+    players = (Seat(policy_id="other", policy_version=7, learns=False), Seat(script="random", learns=False))
+    terms = {"size": ParameterDistribution(values=[3.0])}
+    driven.give(inputs.request_evaluation, 2, False, SEED, seats=players, parameters=terms)
+    driven.play(10, 2)
+    (lease,) = [lease for lease in driven.leases(10) if lease.purpose == "evaluate"]
+    assert lease.seats == list(players) and lease.parameters == terms
+    sent = [(sent.policy_id, sent.policy_version) for sent in driven.wanted(SendPolicy) if sent.is_opponent]
+    assert sent == [("other", 7)]
+    driven.play(10)
+    driven.give(inputs.request_evaluation, 2, False, SEED)
+    assert driven.core.evaluation is not None and driven.core.evaluation.lesson is None
 
 
 def test_without_opponents_nothing_changes() -> None:

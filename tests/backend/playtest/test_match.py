@@ -33,6 +33,17 @@ def test_several_seats_of_one_player_are_a_team() -> None:
     assert [seat.mean for seat in match.report("Three-v1").seats] == [0.0, 0.0, 1.0]
 
 
+def test_matches_at_several_values_are_one() -> None:
+    whole = Match(["a", "b"], 2)
+    for value, returns in ((1.0, [2.0, 1.0]), (2.0, [0.0, 1.0])):
+        part = Match(["a", "b"], 2)
+        part.count((0, 1), returns)
+        whole.absorb(part)
+        assert part.at(value).seats[0].mean == float(value == 1.0)
+    (one, _), seats = whole.report("Duel-v1").pairs, whole.report("Duel-v1").seats
+    assert (one.wins, one.losses, seats[0].mean, seats[1].mean) == (1, 1, 0.5, 0.5)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_known_strengths_are_recovered(seed: int) -> None:
     """The chance of either follows from the difference by the logistic function that the ratings assume."""
