@@ -238,7 +238,8 @@ class FakeWorker:
             slots = [
                 slot
                 for slot in self.slot_ids
-                if (seat := learning[slot % len(learning)]) is not None and seat.policy_id == policy_id
+                if (seat := learning[(slot - self.slot_ids[0]) % len(learning)]) is not None
+                and seat.policy_id == policy_id
             ]
             size = min(self.slots_per_block, len(slots))
             for start in range(0, len(slots), size):
@@ -264,7 +265,6 @@ class FakeWorker:
         ends = np.broadcast_to(((steps[:-1] + 1) % self.episode_steps == 0)[:, None], (horizon, len(slots)))
         end_step, end_column = np.nonzero(ends)
         agents, is_trained = description.num_agents, lease.purpose == "train"
-        reporting = max(agent for agent, seat in enumerate(lease.seats) if seat.learns or not is_trained)
         zeros = np.zeros((horizon, len(slots)), np.float32)
         constants = constant_tensors(horizon, len(slots), description.action.n, description.ticks_per_step)
         rewards = np.broadcast_to(steps[:-1, None], zeros.shape).astype(np.float32)
@@ -323,10 +323,20 @@ class FakeWorker:
                 [
                     self._result(slots[column] // agents, int(first_step + step), int(step), lease.seed)
                     for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
-                    if slots[column] % agents == reporting
+                    if slots[column] == self._reporting(lease, slots[column] // agents)
                 ]
             ),
         )
+
+    def _reporting(self, lease: Lease, instance_id: int) -> int:
+        """The last slot of a game whose segments are sent: its episodes are told with them."""
+        agents = len(self.slot_ids) // len(self.welcome.instance_ids) if self.welcome is not None else 1
+        sent = [
+            slot
+            for slot in range(instance_id * agents, (instance_id + 1) * agents)
+            if lease.purpose != "train" or lease.seats[(slot - self.slot_ids[0]) % len(lease.seats)].learns
+        ]
+        return max(sent)
 
     def _replays(self, lease: Lease) -> list[FromBrowser]:
         """Plays again what the orders say: steps follow from episode and actions, rewards from actions."""

@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.collection.seating import Seating
+from attract.collection.seating import GameSeats, Seating
 from attract.schema.episodes import Episode, Episodes
-from attract.schema.messages import Seat
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +28,8 @@ class AcceptedBlock:
     """Played on a host of the admin's own, by a worker that was not found wrong lately (rule C7)."""
     valid_steps: int
     episodes: Episodes
-    seats: tuple[Seat, ...] = ()
-    """Who played the agents of its games; empty: the version that it learned for."""
+    seats: GameSeats | None = None
+    """Who played the agents of its games; None: the version that it learned for."""
     steps_before: int = 0
     """Steps that each of its games took before it with these players."""
 
@@ -189,18 +188,16 @@ def episodes_in_order(blocks: Iterable[AcceptedBlock], num_learning: int) -> Epi
 
 def counted(block: AcceptedBlock, num_learning: int) -> Episodes:
     """Its episodes as they are counted: with the returns of the agents that learn from them."""
-    if len(block.seats) == 0 and num_learning == block.episodes.num_agents:
+    if block.seats is None and num_learning == block.episodes.num_agents:
         return block.episodes
     return Episodes.of(_counted(block, num_learning), num_learning)
 
 
 def _counted(block: AcceptedBlock, num_learning: int) -> Iterable[Episode]:
-    learning = [agent for agent, seat in enumerate(block.seats) if seat.learns]
-    # Of a guest all agents learn, of the others so many.
-    agents = learning or range(num_learning)
-    return (
-        episode._replace(returns=[episode.returns[agent] for agent in agents]) for episode in block.episodes
-    )
+    for episode in block.episodes:
+        # Of a guest all agents learn, of the others so many.
+        learning = range(num_learning) if block.seats is None else block.seats.learning(episode.instance_id)
+        yield episode._replace(returns=[episode.returns[agent] for agent in learning])
 
 
 def _by_policy(

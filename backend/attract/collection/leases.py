@@ -106,7 +106,7 @@ class Lease:
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
     seats: tuple[Seat, ...] = ()
-    """Who plays each agent; empty: its version plays and learns them all."""
+    """Who plays each agent of the first game, of the next, ..., and again; empty: its version plays all."""
     before: int = 0
     """Steps that each of its games took before it with the same seats."""
     received: NDArray[np.bool_] = field(init=False)
@@ -121,11 +121,6 @@ class Lease:
         for agent, seat in enumerate(self.seats):
             self.received[:, agent :: len(self.seats)] = not seat.learns
         self.remaining = self.received.size - int(np.count_nonzero(self.received))
-
-    @property
-    def learning(self) -> tuple[int, ...]:
-        """The agents that learn; empty: all do."""
-        return tuple(agent for agent, seat in enumerate(self.seats) if seat.learns)
 
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""

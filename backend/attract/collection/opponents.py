@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from openskill.models import PlackettLuce, PlackettLuceRating
 
+from attract.schema.base import MAX_AGENTS
 from attract.schema.messages import Seat, Seed
 from attract.settings.collection import MAIN
 from attract.settings.self_play import NEWEST, POOL, RANDOM, SCRIPT, SelfPlaySettings
@@ -17,6 +18,8 @@ WINDOW: Final = 100
 """Episodes whose results make a win rate."""
 EASIEST: Final = 0.02
 """Least weight of a version that is always beaten, so that it still comes now and then."""
+LINEUPS: Final = 4
+"""A worker's games have so many line-ups, in turn: each policy of them is one more to run in a step."""
 MODEL: Final = PlackettLuce()
 """Ratings with uncertainty for any number of seats (Joshy 2024, openskill; Weng and Lin 2011)."""
 
@@ -55,8 +58,18 @@ class Standing:
 class Opponents:
     """One per run, owned by the collection core. Same results in the same order, same draws."""
 
-    def __init__(self, settings: SelfPlaySettings, seed: Seed, save_steps: int) -> None:
-        """`seed`: of the draws; `save_steps`: agent steps after which a version joins the pool."""
+    def __init__(
+        self, settings: SelfPlaySettings, seed: Seed, save_steps: int, *, num_games: int = 1
+    ) -> None:
+        """A pool that is empty.
+
+        Args:
+            settings: who sits where.
+            seed: of the draws.
+            save_steps: agent steps after which a version joins the pool.
+            num_games: of each worker.
+        """
+        self._num_lineups = max(1, min(num_games, LINEUPS, MAX_AGENTS // max(1, len(settings.seats))))
         self._settings = settings
         self._seed = seed
         self._save_steps = save_steps
@@ -95,7 +108,7 @@ class Opponents:
         return list(self._pool) != before
 
     def seats(self, version: int, worker_id: int, agent_steps: int) -> tuple[tuple[Seat, ...], bool]:
-        """Who plays each agent under a lease of a worker, and whether they are others than before.
+        """Who plays under a lease of a worker, game by game in turn, and whether they are others than before.
 
         The same until `swap_steps` more agent steps are learned. Without opponents `version` plays and learns
         all: no seats.
@@ -108,14 +121,28 @@ class Opponents:
             isinstance(player, int) and player not in self._pool for player in players
         )
         if is_new:
-            draws = np.random.default_rng([self._seed.low, self._seed.high, worker_id, stint])
-            order = draws.permutation(len(self._settings.seats))
-            # Workers take turns at the newest, so that they never all play it at once.
-            ratio = self._settings.play_against_latest_model_ratio
-            is_latest = (worker_id + stint) * ratio % 1.0 < ratio or not self._pool
-            players = [self._player(self._settings.seats[place], draws, is_latest) for place in order]
+            players = [
+                player
+                for lineup in range(self._num_lineups)
+                for player in self._lineup(worker_id, stint, lineup)
+            ]
             self._drawn[worker_id] = stint, players
         return tuple(_seat(player, version) for player in players), is_new
+
+    def _lineup(self, worker_id: int, stint: int, lineup: int) -> list[int | str]:
+        """Who sits where in some of a worker's games."""
+        draws = np.random.default_rng([*self._key(worker_id), stint, lineup])
+        # The line-ups take turns at the newest, so that they never all have it at once.
+        turn = (worker_id + stint) * self._num_lineups + lineup
+        ratio = self._settings.play_against_latest_model_ratio
+        is_latest = turn * ratio % 1.0 < ratio or not self._pool
+        # Likewise with the sides.
+        seats = len(self._settings.seats)
+        order = (np.random.default_rng([*self._key(worker_id), stint]).permutation(seats) + lineup) % seats
+        return [self._player(self._settings.seats[place], draws, is_latest) for place in order]
+
+    def _key(self, worker_id: int) -> tuple[int, int, int]:
+        return self._seed.low, self._seed.high, worker_id
 
     def _player(self, player: str, draws: np.random.Generator, is_latest: bool) -> int | str:
         """Who takes a seat: a version of the pool, or as `_seat` has it."""

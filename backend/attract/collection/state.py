@@ -47,7 +47,10 @@ class Described:
         if config.num_groups:
             self.audit.off = "the server decides for its games"
         self.opponents = Opponents(
-            config.run.self_play, derive_seed(config.run.seed, "opponents"), config.save_steps
+            config.run.self_play,
+            derive_seed(config.run.seed, "opponents"),
+            config.save_steps,
+            num_games=config.num_instances,
         )
         self.counts_at_arrival = config.settings.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
@@ -390,12 +393,15 @@ class CollectionState:
 
     def _rate(self, blocks: list[AcceptedBlock]) -> None:
         """Count who won the episodes that the same players played from start to end, never by arrival."""
-        rated = [block for block in blocks if block.seats]
-        for block in sorted(rated, key=lambda block: (int(block.slot_id[0]), int(block.first_step[0]))):
+        for block in sorted(blocks, key=lambda block: (int(block.slot_id[0]), int(block.first_step[0]))):
+            seats = block.seats
+            if seats is None:
+                continue
             for episode in block.episodes:
                 is_whole = episode.length_steps <= block.steps_before + episode.step + 1
                 if is_whole and episode.end_reason != "cut":
-                    self.require_described().opponents.count(block.seats, episode.returns)
+                    players = seats.of(episode.instance_id)
+                    self.require_described().opponents.count(players, episode.returns)
 
     def free(self, batch: ClosedBatch | None) -> None:
         """Free the rows of a finished batch."""

@@ -385,7 +385,8 @@ class Lease(FiniteModel):
     lease_id: Count
     purpose: Purpose
     seats: Annotated[list[Seat], Field(min_length=1, max_length=MAX_AGENTS)]
-    """One per agent of the game."""
+    """One per agent of the game; in `train` also for several games in turn: slot s of the worker, counted
+    from its first, has the seat s modulo their number."""
     game_sha256: str
     seed: Seed
     """`train` and `record`: the run seed. `evaluate`: the evaluation's."""

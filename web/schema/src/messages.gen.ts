@@ -1061,7 +1061,8 @@ export interface Lease {
   lease_id: number;
   purpose: "train" | "evaluate" | "warmup" | "replay";
   /**
-   * One per agent of the game.
+   * One per agent of the game; in `train` also for several games in turn: slot s of the worker, counted
+   * from its first, has the seat s modulo their number.
    *
    * @minItems 1
    * @maxItems 256

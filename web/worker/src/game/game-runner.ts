@@ -228,7 +228,10 @@ export class GameRunner {
 
   #recorded(i: number, ending: EndReason | null, error: EpisodeError | null): RecordedEpisode | null {
     const { run_id, seed, seats } = this.#terms;
-    const terms = { run_id, seed, lesson_id: this.#lessons[i], seats: recordedSeats(seats) };
+    const numAgents = this.#definition.numAgents ?? 1;
+    const first = (i * numAgents) % seats.length;
+    const own = recordedSeats(seats.slice(first, first + numAgents));
+    const terms = { run_id, seed, lesson_id: this.#lessons[i], seats: own };
     return this.#tapes[i].recorded(this.games[i]!, terms, ending, error);
   }
 

@@ -26,7 +26,7 @@ export class Controllers {
   readonly #numAgents: number;
   /** [slots]: row of its group's outputs. */
   readonly #rows: Int32Array;
-  /** By the agents whose slots they hold: policies keep what they made of a batch. */
+  /** By the seats whose slots they hold: policies keep what they made of a batch. */
   readonly #staging = new Map<string, ObservationBatch>();
 
   constructor(space: ObservationSpace, batch: ObservationBatch, numAgents: number) {
@@ -38,23 +38,25 @@ export class Controllers {
   }
 
   /**
-   * From now on agent a of each game is controlled by `policies[a]`, as `seats[a]` says.
+   * From now on slot s is controlled by `policies[s % seats.length]`, as that seat says: the seats are those of one game's
+   * agents, or of several games', which take them in turn.
    *
    * @param policies one per seat, or one for all; seats of the same object are one batch. @throws Error for another number.
    */
   assign(lease: Pick<Lease, "lease_id" | "seats">, policies: readonly Policy[]): void {
     const { lease_id, seats } = lease;
     const numAgents = this.#numAgents;
-    if (seats.length !== numAgents || (policies.length !== 1 && policies.length !== numAgents)) {
+    const isWhole = seats.length > 0 && seats.length % numAgents === 0;
+    if (!isWhole || (policies.length !== 1 && policies.length !== seats.length)) {
       throw new Error(
         `lease ${lease_id} has ${seats.length} seats and ${policies.length} policies, the game has ${numAgents} agents`,
       );
     }
-    const policyOf = (agent: number): Policy => policies[policies.length === 1 ? 0 : agent];
+    const policyOf = (seat: number): Policy => policies[policies.length === 1 ? 0 : seat];
     const distinct = [...new Set(policies)];
     this.groups = distinct.map((policy, index) => {
-      const agents = seats.map((_, agent) => agent).filter((agent) => policyOf(agent) === policy);
-      return this.#group(index, policy, agents, seats);
+      const own = seats.map((_, seat) => seat).filter((seat) => policyOf(seat) === policy);
+      return this.#group(index, policy, own, seats);
     });
   }
 
@@ -90,26 +92,25 @@ export class Controllers {
     }
   }
 
-  #group(index: number, policy: Policy, agents: readonly number[], seats: Lease["seats"]): ControllerGroup {
-    const numAgents = this.#numAgents;
-    const numInstances = this.#batch.capacity / numAgents;
-    const slots = new Int32Array(numInstances * agents.length);
-    const isDeterministic = new Uint8Array(slots.length);
-    for (let instance = 0, row = 0; instance < numInstances; instance++) {
-      for (const agent of agents) {
-        const slot = instance * numAgents + agent;
-        slots[row] = slot;
-        isDeterministic[row] = seats[agent].deterministic ? 1 : 0;
-        this.owners[slot] = index;
-        this.#rows[slot] = row++;
-      }
+  #group(index: number, policy: Policy, own: readonly number[], seats: Lease["seats"]): ControllerGroup {
+    const { capacity } = this.#batch;
+    const isOwn = seats.map((_, seat) => own.includes(seat));
+    const slots = Int32Array.from({ length: capacity }, (_, slot) => slot).filter(
+      (slot) => isOwn[slot % seats.length],
+    );
+    const isDeterministic = Uint8Array.from(slots, (slot) =>
+      seats[slot % seats.length].deterministic ? 1 : 0,
+    );
+    for (const [row, slot] of slots.entries()) {
+      this.owners[slot] = index;
+      this.#rows[slot] = row;
     }
-    const batch = agents.length === numAgents ? this.#batch : this.#stagingOf(agents, slots.length);
+    const batch =
+      slots.length === capacity ? this.#batch : this.#stagingOf(`${own} of ${seats.length}`, slots.length);
     return { policy, slots, isDeterministic, batch };
   }
 
-  #stagingOf(agents: readonly number[], rows: number): ObservationBatch {
-    const key = agents.join();
+  #stagingOf(key: string, rows: number): ObservationBatch {
     let batch = this.#staging.get(key);
     if (batch === undefined) {
       // Masks that allow all: an exported model takes one, for an output that is not used here.

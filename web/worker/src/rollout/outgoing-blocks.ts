@@ -16,8 +16,8 @@ interface PolicyColumns {
 
 /** Sends the blocks of one lease; in a warm-up, every seat's columns. */
 export class OutgoingBlocks {
-  /** The first agent whose segments are sent: results of episodes travel with them. */
-  readonly reportingAgent: number;
+  /** By game in turn, the first agent whose segments are sent: results of its episodes travel with them. */
+  readonly #reporting: readonly number[];
   /** Blocks of the lease so far. */
   numBlocks: number;
   readonly #lease: Lease;
@@ -26,12 +26,19 @@ export class OutgoingBlocks {
   /** @param numBlocks those of the lease before its first segment here. */
   constructor(lease: Lease, groups: readonly ControllerGroup[], numAgents: number, numBlocks: number) {
     const isSent = lease.seats.map((seat) => seat.learns || lease.purpose === "warmup");
-    this.reportingAgent = Math.max(0, isSent.indexOf(true));
+    this.#reporting = Array.from({ length: isSent.length / numAgents }, (_, game) =>
+      Math.max(0, isSent.slice(game * numAgents, (game + 1) * numAgents).indexOf(true)),
+    );
     this.numBlocks = numBlocks;
     this.#lease = lease;
     this.#byPolicy = groups
-      .map(({ policy, slots }) => ({ policy, columns: slots.filter((slot) => isSent[slot % numAgents]) }))
+      .map(({ policy, slots }) => ({ policy, columns: slots.filter((slot) => isSent[slot % isSent.length]) }))
       .filter(({ columns }) => columns.length > 0);
+  }
+
+  /** The agent with whose segments the results of instance `i` travel. */
+  reportingAgent(i: number): number {
+    return this.#reporting[i % this.#reporting.length];
   }
 
   /** Hands `emit` the blocks of the segment that `writer` reads. */

@@ -333,7 +333,7 @@ export class RolloutLoop {
 
   /** Its result travels in the block of its first agent whose segments are sent. */
   #recordEpisode(i: number, ending: Ending, t: number): void {
-    const column = i * this.#numAgents + this.#outgoing!.reportingAgent;
+    const column = i * this.#numAgents + this.#outgoing!.reportingAgent(i);
     const result = this.#games.result(i, ending, t);
     this.#recorder.recordEpisode(column, result);
     // A cut episode says nothing of the policy (rule E1).

@@ -78,6 +78,25 @@ test("E9: what a past version plays is not sent", async () => {
   expect(block.episodes.length_steps).toEqual([8, 8]);
 });
 
+test("E9: games in turn have players of their own", async () => {
+  const socket = await admitPair();
+  for (const version of [1, 2]) socket.hears(policy(version));
+  await until(() => socket.of("policy_ack").length === 2, "acks");
+  const [past, newest] = [{ policy_version: 1, learns: false }, { policy_version: 2 }];
+  const both = seats(past, newest, newest, past);
+  socket.hears(lease({ lease_id: 5, num_segments: 1, record: "all", seats: both }));
+  await until(() => socket.of("rollout_close").length === 1, "close");
+  const [block] = socket.of("block") as Block[];
+  expect([...int32View(block.slot_id)]).toEqual([7, 8]);
+  // Each game's result travels with its own agent that learns.
+  expect(block.episodes.instance_id).toEqual([3, 4]);
+  const recorded = socket.of("episode_recorded").map(({ episode }) => episode);
+  const players = Object.fromEntries(
+    recorded.map((one) => [one.instance, one.seats.map(({ policy_version }) => policy_version)]),
+  );
+  expect(players).toEqual({ 3: [1, 2], 4: [2, 1] });
+});
+
 test("opponents are kept for the next lease, and the oldest go", async () => {
   const socket = await admitPair();
   for (let version = 20; version >= 8; version--) socket.hears(policy(version));
