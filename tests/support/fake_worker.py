@@ -1,6 +1,6 @@
 """A rollout worker without a browser: speaks the real messages; its game's numbers name themselves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -233,14 +233,9 @@ class FakeWorker:
     def segment_blocks(self, lease: Lease, segment: int, first_step: int) -> list[Block]:
         """The blocks of one segment index, at most `slots_per_block` slots of one policy each."""
         blocks: list[Block] = []
-        learning = [seat if seat.learns or lease.purpose != "train" else None for seat in lease.seats]
-        for policy_id in dict.fromkeys(seat.policy_id for seat in learning if seat is not None):
-            slots = [
-                slot
-                for slot in self.slot_ids
-                if (seat := learning[(slot - self.slot_ids[0]) % len(learning)]) is not None
-                and seat.policy_id == policy_id
-            ]
+        sent = self._sent(lease, self.slot_ids)
+        for policy_id in dict.fromkeys(sent.values()):
+            slots = [slot for slot, own in sent.items() if own == policy_id]
             size = min(self.slots_per_block, len(slots))
             for start in range(0, len(slots), size):
                 block = self._block(
@@ -265,6 +260,8 @@ class FakeWorker:
         ends = np.broadcast_to(((steps[:-1] + 1) % self.episode_steps == 0)[:, None], (horizon, len(slots)))
         end_step, end_column = np.nonzero(ends)
         agents, is_trained = description.num_agents, lease.purpose == "train"
+        games = range(min(slots) // agents * agents, (max(slots) // agents + 1) * agents)
+        told_by = {slot // agents: slot for slot in self._sent(lease, games)}
         zeros = np.zeros((horizon, len(slots)), np.float32)
         constants = constant_tensors(horizon, len(slots), description.action.n, description.ticks_per_step)
         rewards = np.broadcast_to(steps[:-1, None], zeros.shape).astype(np.float32)
@@ -323,20 +320,16 @@ class FakeWorker:
                 [
                     self._result(slots[column] // agents, int(first_step + step), int(step), lease.seed)
                     for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
-                    if slots[column] == self._reporting(lease, slots[column] // agents)
+                    if slots[column] == told_by[slots[column] // agents]
                 ]
             ),
         )
 
-    def _reporting(self, lease: Lease, instance_id: int) -> int:
-        """The last slot of a game whose segments are sent: its episodes are told with them."""
-        agents = len(self.slot_ids) // len(self.welcome.instance_ids) if self.welcome is not None else 1
-        sent = [
-            slot
-            for slot in range(instance_id * agents, (instance_id + 1) * agents)
-            if lease.purpose != "train" or lease.seats[(slot - self.slot_ids[0]) % len(lease.seats)].learns
-        ]
-        return max(sent)
+    def _sent(self, lease: Lease, slots: Iterable[int]) -> dict[int, str]:
+        """The policy of each of these slots whose segments are sent."""
+        first, is_trained = self.slot_ids[0], lease.purpose == "train"
+        seats = {slot: lease.seats[(slot - first) % len(lease.seats)] for slot in slots}
+        return {slot: seat.policy_id for slot, seat in seats.items() if seat.learns or not is_trained}
 
     def _replays(self, lease: Lease) -> list[FromBrowser]:
         """Plays again what the orders say: steps follow from episode and actions, rewards from actions."""
