@@ -107,8 +107,8 @@ class FakeWorker:
     """Policies it has, by id and version, oldest first."""
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order in which it plays them."""
-    last_purpose: str = ""
-    """Purpose of the lease that it played last."""
+    last_lease: Lease | None = None
+    """That it played last; what that names is not sent again."""
     ended: str | None = None
     unacknowledged: list[Block] = field(default_factory=list[Block])
     last_close: RolloutClose | EvaluationResult | None = None
@@ -166,15 +166,14 @@ class FakeWorker:
         return []
 
     def take_policy(self, version: int, policy_id: str = "main") -> list[FromBrowser]:
-        """A policy arrived: of each id it keeps the newest two versions, and those that its leases need."""
-        needed = {(seat.policy_id, seat.policy_version) for lease in self.leases for seat in lease.seats}
-        if (policy_id, version) in self.policies:
-            self.policies.remove((policy_id, version))
-            self.policies.append((policy_id, version))
-        else:
-            own = [policy for policy in self.policies if policy[0] == policy_id]
-            kept = [policy for policy in self.policies if policy in needed or policy not in own[:-1]]
-            self.policies = [*kept, (policy_id, version)]
+        """A policy arrived: of each id it keeps the highest version, the last eight, and what leases need."""
+        played = [*self.leases, *([] if self.last_lease is None else [self.last_lease])]
+        needed = {(seat.policy_id, seat.policy_version) for lease in played for seat in lease.seats}
+        key = (policy_id, version)
+        others = [policy for policy in self.policies if policy != key]
+        own = [policy for policy in others if policy[0] == policy_id]
+        gone = {*own[:-8]} - {max(own, default=key)} - needed
+        self.policies = [*(policy for policy in others if policy not in gone), key]
         ack = PolicyAck(
             run_id=self.run_id, policy_id=policy_id, policy_version=version, create_ms=1.0, error=None
         )
@@ -185,7 +184,7 @@ class FakeWorker:
         if not self.leases or self.welcome is None:
             return []
         lease = self.leases[0]
-        self.last_purpose = lease.purpose
+        self.last_lease = lease
         if lease.purpose == "replay":
             self.leases.pop(0)
             self.last_close = self._close(lease)

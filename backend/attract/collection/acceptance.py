@@ -10,7 +10,7 @@ from attract.collection.effects import Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
 from attract.collection.rows import RowAllocator
-from attract.collection.seating import GameSeats, Seating
+from attract.collection.seating import Seating
 from attract.collection.trust.admit import Bounds
 from attract.schema.episodes import Episodes
 from attract.schema.frames import malformed
@@ -123,7 +123,7 @@ class Acceptance:
             local=local,
             valid_steps=num_valid(block),
             episodes=Episodes(block.episodes, self._num_agents),
-            seats=None if lease is None else self._seats_of(lease),
+            seats=None if lease is None else lease.seats,
             steps_before=0 if lease is None else lease.before + block.segment_index * segment_steps,
         )
         if self.is_record(block.lease_id):
@@ -160,15 +160,10 @@ class Acceptance:
                 games_here = game_of_column[columns]
                 of_games[:, games_here] = np.maximum(of_games[:, games_here], ticks[:, columns])
             lease = self._book.get(block.lease_id)
-            seats = None if lease is None else self._seats_of(lease)
+            seats = None if lease is None else lease.seats
             told_by = games * self._num_agents if seats is None else seats.reporting(games)
             ticks = of_games[:, np.isin(told_by, slots)]
         return int(ticks.sum(dtype=np.int64))
-
-    def _seats_of(self, lease: Lease) -> GameSeats | None:
-        if not lease.seats:
-            return None
-        return GameSeats(lease.seats, self._num_agents, lease.first_slot // self._num_agents)
 
     def _columns(self, lease: Lease, block: Block) -> slice | NDArray[np.int64]:
         """Places of the block's slots among the lease's; a slice where they are neighbours."""

@@ -107,6 +107,8 @@ class Worker:
     policy_sent_at: float = 0.0
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order they will be played; the first is in play."""
+    opponents_sent: frozenset[tuple[str, int]] = frozenset()
+    """Id and version of the opponents that its newest lease names: it keeps them until the next one's end."""
     steps_with_seats: int = 0
     """Steps that each of its games is asked for with the players that its newest training lease has."""
     voided: deque[int] = field(default_factory=lambda: deque[int](maxlen=8))
@@ -147,6 +149,7 @@ class Worker:
     def forget_sent(self) -> None:
         """Send its policy again, since what it was sent last may not have arrived."""
         self.sent_version = self.sending_version = None
+        self.opponents_sent = frozenset()
         self.unsent.clear()
         self.acknowledged = True
 
@@ -233,6 +236,7 @@ class Fleet:
         self._has_guests = self._has_guests or tier != "local"
         worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
+        worker.opponents_sent = frozenset()
         worker.owed = 0
         worker.away = False
         worker.silent = False

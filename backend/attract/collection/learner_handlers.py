@@ -41,7 +41,9 @@ def _announced(state: CollectionState, version: int) -> None:
         return
     opponents = state.described.opponents
     if opponents.announced(version, state.learner.counters.agent_steps):
-        state.emit(PoolChanged(tuple(opponents.versions)))
+        # What an open lease names may have to be sent again.
+        named = {version for lease in state.book for _, version in lease.opponents if version < lease.version}
+        state.emit(PoolChanged(tuple(sorted({*opponents.versions, *named}))))
 
 
 def lost(state: CollectionState, now: float) -> None:

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.messages import ParameterDistribution, Purpose, Recording, ReplayOrder, Seat
+from attract.collection.seating import GameSeats
+from attract.schema.messages import ParameterDistribution, Purpose, Recording, ReplayOrder
 from attract.schema.recorded_episode import RecordedEpisode
 
 SILENCE_SECONDS: Final = 15.0
@@ -105,8 +106,8 @@ class Lease:
     """How long a segment took its worker so far; 0: not known."""
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
-    seats: tuple[Seat, ...] = ()
-    """Who plays each agent of the first game, of the next, ..., and again; empty: its version plays all."""
+    seats: GameSeats | None = None
+    """Who plays the agents of its games; None: its version plays them all."""
     before: int = 0
     """Steps that each of its games took before it with the same seats."""
     received: NDArray[np.bool_] = field(init=False)
@@ -118,9 +119,16 @@ class Lease:
 
     def __post_init__(self) -> None:
         self.received = np.zeros((self.num_segments, self.num_slots), np.bool_)
-        for agent, seat in enumerate(self.seats):
-            self.received[:, agent :: len(self.seats)] = not seat.learns
+        seats = () if self.seats is None else self.seats.seats
+        for place, seat in enumerate(seats):
+            self.received[:, place :: len(seats)] = not seat.learns
         self.remaining = self.received.size - int(np.count_nonzero(self.received))
+
+    @property
+    def opponents(self) -> frozenset[tuple[str, int]]:
+        """Id and version of each policy that its seats name."""
+        seats = () if self.seats is None else self.seats.seats
+        return frozenset((seat.policy_id, seat.policy_version) for seat in seats if seat.script is None)
 
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""

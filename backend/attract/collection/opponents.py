@@ -44,17 +44,6 @@ class Opponent:
         return max(EASIEST, (1.0 - rate) ** 2)
 
 
-@dataclass(frozen=True)
-class Standing:
-    """An opponent for people."""
-
-    player: str
-    """`random`, `v7`, or `script:` and its file."""
-    rating: float
-    win_rate: float | None
-    """Of the learning policy against it, over the last 100 episodes; None before the first."""
-
-
 class Opponents:
     """One per run, owned by the collection core. Same results in the same order, same draws."""
 
@@ -213,18 +202,6 @@ class Opponents:
             return False
         won = sum(scores) / len(scores)
         return won - math.sqrt(won * (1.0 - won) / len(scores)) >= share
-
-    def standings(self) -> list[Standing]:
-        """Everybody that it plays against."""
-        named = {f"v{version}": opponent for version, opponent in self._pool.items()} | self._others
-        return [
-            Standing(
-                player,
-                opponent.rating.mu,
-                sum(opponent.scores) / len(opponent.scores) if opponent.scores else None,
-            )
-            for player, opponent in named.items()
-        ]
 
     # --- checkpoints (rule D2) ---
 

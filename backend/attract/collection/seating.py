@@ -37,6 +37,7 @@ class GameSeats:
 
     def __init__(self, seats: tuple[Seat, ...], num_agents: int, first_instance: int) -> None:
         """`seats`: as the lease has them, at least one game's; `first_instance`: of the lease's worker."""
+        self.seats = seats
         self._first_instance = first_instance
         self._games = [seats[start : start + num_agents] for start in range(0, len(seats), num_agents)]
         self._learning = [

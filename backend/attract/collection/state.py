@@ -21,6 +21,7 @@ from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson, Recordings
 from attract.collection.opponents import Opponents
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
+from attract.collection.seating import GameSeats
 from attract.collection.start_barrier import StartBarrier
 from attract.collection.trust.admit import Bounds
 from attract.collection.trust.sample import Audit
@@ -174,6 +175,7 @@ class CollectionState:
         seats, before = self._seats(described, worker, num_segments) if purpose == "train" else ((), 0)
         if evaluation is not None:
             seats = evaluation.seats
+        players = GameSeats(seats, agents, worker.instance_ids.start) if seats else None
         new = Lease(
             worker_id=worker.worker_id,
             purpose=purpose,
@@ -191,7 +193,7 @@ class CollectionState:
             lesson=self._lesson_of(purpose, evaluation),
             replays=replays,
             record=self._recording(worker, purpose, evaluation),
-            seats=seats,
+            seats=players,
             before=before,
         )
         lease = self.book.issue(new, now)
@@ -238,12 +240,12 @@ class CollectionState:
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
         """Tell a worker of its lease; it plays none twice, so repeating is harmless."""
         evaluation = self.evaluation_of(lease)
-        # Each time, since a worker gives up what it has not played with for long; it makes none twice.
-        played = {(seat.policy_id, seat.policy_version) for seat in lease.seats if seat.script is None}
         published = {(policy_id, lease.version) for policy_id in described.seating.policy_ids}
-        for policy_id, version in sorted(played - published):
+        opponents = lease.opponents - published
+        for policy_id, version in sorted(opponents - worker.opponents_sent):
             if worker.connection_id is not None:
                 self.emit(SendPolicy(worker.connection_id, policy_id, version, is_opponent=True))
+        worker.opponents_sent = opponents
         message = lease_message(described.config, lease, evaluation)
         self.send(worker.connection_id, message)
 
@@ -295,7 +297,7 @@ class CollectionState:
     def cut_short(self, lease: Lease, reason: str, now: float) -> None:
         """Spend a lease whose blocks so far are enough."""
         worker = self.fleet.by_id(lease.worker_id)
-        worker.steps_with_seats = 0
+        worker.steps_with_seats, worker.opponents_sent = 0, frozenset()
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)
         worker.owed = 0
@@ -393,6 +395,8 @@ class CollectionState:
 
     def _rate(self, blocks: list[AcceptedBlock]) -> None:
         """Count who won the episodes that the same players played from start to end, never by arrival."""
+        if not self.config.run.self_play.is_on:
+            return
         for block in sorted(blocks, key=lambda block: (int(block.slot_id[0]), int(block.first_step[0]))):
             seats = block.seats
             if seats is None:

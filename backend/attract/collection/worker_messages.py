@@ -25,7 +25,7 @@ def welcome_message(config: FittedConfig, worker: Worker) -> WelcomeWorker:
 
 def lease_message(config: FittedConfig, lease: Lease, evaluation: Evaluation | None) -> LeaseMessage:
     """The order itself; `evaluation` is that of an `evaluate` lease."""
-    seats = list(lease.seats) or [
+    seats = [
         Seat(
             policy_id=policy_id,
             policy_version=lease.version,
@@ -39,7 +39,7 @@ def lease_message(config: FittedConfig, lease: Lease, evaluation: Evaluation | N
         run_id=config.run_id,
         lease_id=lease.lease_id,
         purpose=lease.purpose,
-        seats=seats,
+        seats=seats if lease.seats is None else list(lease.seats.seats),
         game_sha256=config.game.sha256,
         seed=config.stream_seed if evaluation is None else evaluation.seed,
         num_segments=lease.num_segments,

@@ -120,14 +120,14 @@ async def _watched(
 ) -> EvaluationView:
     """The evaluation, with lines of progress on stderr; after a signal that of the episodes so far."""
     progress = EvaluationProgress(time.monotonic())
-    async with _beside(evaluation) as task, _beside(interrupts.first.wait()) as first:
+    async with beside(evaluation) as task, beside(interrupts.first.wait()) as first:
         while not task.done() and not first.done():
             await asyncio.wait((task, first), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             line = progress.line(_evaluated(service), time.monotonic())
             if line is not None:
                 print(line, file=sys.stderr, flush=True)
         if not task.done():
-            async with _beside(interrupts.second.wait()) as second:
+            async with beside(interrupts.second.wait()) as second:
                 if service.active is not None and service.active.end_evaluation():
                     await asyncio.wait((task, second), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -144,7 +144,7 @@ def _evaluated(service: "RunService") -> tuple[int, int] | None:
 
 
 @contextlib.asynccontextmanager
-async def _beside(work: Coroutine[Any, Any, Answer]) -> AsyncGenerator[asyncio.Task[Answer]]:
+async def beside(work: Coroutine[Any, Any, Answer]) -> AsyncGenerator[asyncio.Task[Answer]]:
     """Run `work` beside the block, no longer than that."""
     task = asyncio.ensure_future(work)
     try:
@@ -193,14 +193,13 @@ async def _judge(service: "RunService", run_id: str, view: EvaluationView, inter
         as_evaluated(view),
         as_measured(random_play),
         num_agents=1 if game is None else game.num_agents,
-        same_task=True,
     )
 
 
 async def _random_play(service: "RunService", run_id: str, interrupts: Interrupts) -> RandomPlay | None:
     async with (
-        _beside(service.random_play(run_id)) as task,
-        _beside(interrupts.first.wait()) as first,
+        beside(service.random_play(run_id)) as task,
+        beside(interrupts.first.wait()) as first,
     ):
         await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
         try:

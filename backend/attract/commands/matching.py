@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
-from attract.commands.evaluating import LINE_SECONDS, readable_run
+from attract.commands.evaluating import LINE_SECONDS, beside, readable_run
 from attract.commands.json_output import print_answer
 from attract.commands.match import MatchOptions
 from attract.commands.output import CommandConsole, say
@@ -214,7 +214,7 @@ def _game_of(players: Sequence[Player]) -> tuple[RunDirectory, GameDescription]:
         )
     for player in players:
         if player.directory is not None:
-            check_same_spaces(player.directory.checkpoints / str(player.version), game)
+            check_same_spaces(player.directory.checkpoints / str(player.version), game, setting="players")
     sizes = {player.directory.read_settings().policy.state_size for player in players if player.directory}
     if len(sizes) > 1:
         raise ConfigurationError(
@@ -234,19 +234,15 @@ def _shares(episodes: int, num_lineups: int) -> list[int]:
 async def _until(
     played: Coroutine[None, None, Sequence[EpisodeResult]], interrupts: Interrupts
 ) -> Sequence[EpisodeResult]:
-    task, first = asyncio.ensure_future(played), asyncio.ensure_future(interrupts.first.wait())
-    try:
+    async with beside(played) as task, beside(interrupts.first.wait()) as first:
         await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise CutOffError(
-                "interrupted before all players had met",
-                fix="play fewer episodes: `--episodes 40`",
-                exit_code=interrupts.exit_code or FAILED,
-            )
-        return await task
-    finally:
-        task.cancel()
-        first.cancel()
+        if task.done():
+            return await task
+        raise CutOffError(
+            "interrupted before all players had met",
+            fix="play fewer episodes: `--episodes 40`",
+            exit_code=interrupts.exit_code or FAILED,
+        )
 
 
 def _print(report: MatchReport, console: CommandConsole) -> None:

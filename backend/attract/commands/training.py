@@ -55,6 +55,8 @@ NEXT_COMMANDS = (
     ("attract export latest --out policy --format js", "the agent, for a page"),
     ("attract serve", "the dashboard, at any time"),
 )
+MATCH = ("attract match latest latest:first random", "how good it is")
+"""In place of an evaluation, in which a policy plays against itself."""
 NEXT_WIDTH = max(len(command) for command, _why in NEXT_COMMANDS)
 log = logging.getLogger(__name__)
 
@@ -107,8 +109,11 @@ def finished_code(runs_dir: Path, run_id: str, settings: Mapping[str, Any]) -> i
         confirmed = view.evaluation
         if confirmed is not None and confirmed.return_mean >= float(goal):
             return DONE
+    share = settings.get("until_win_rate")
+    if view.goal_reached and share is not None and view.settings.get("until_win_rate") == float(share):
+        return DONE
     if total is not None and trained_steps(directory) >= int(total):
-        return DONE if goal is None else GOAL_MISSED
+        return DONE if goal is None and share is None else GOAL_MISSED
     return None
 
 
@@ -319,6 +324,8 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(console, f"goal of {goal:g} {reached}")
+    if result.win_rate is not None:
+        say(console, f"won {result.win_rate:.0%} of the last 100 whole episodes against opponents")
     share = started.settings.get("until_win_rate")
     if share is not None and not result.refused:
         say(console, f"win rate of {share:g} {'reached' if result.goal_reached else 'not reached'}")
@@ -331,7 +338,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
     if result.export is not None:
         for model in export_models(Path(result.export), policy_ids(started.settings["collection"]["seats"])):
             say(console, f"policy: {model}")
-        _print_next(console, runs_dir)
+        _print_next(console, runs_dir, has_opponents=result.win_rate is not None)
 
 
 def _evaluated(view: EvaluationView) -> str:
@@ -342,11 +349,11 @@ def _evaluated(view: EvaluationView) -> str:
     )
 
 
-def _print_next(console: Console, runs_dir: Path) -> None:
+def _print_next(console: Console, runs_dir: Path, *, has_opponents: bool = False) -> None:
     """The three next commands, each ready to be copied."""
     where = _runs_dir_option(runs_dir)
     say(console, "next:")
-    for command, why in NEXT_COMMANDS:
+    for command, why in (MATCH, *NEXT_COMMANDS[1:]) if has_opponents else NEXT_COMMANDS:
         say(console, f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
 
 
@@ -377,6 +384,7 @@ def train_answer(result: RunResult, goal: float | None) -> TrainAnswer:
         steps_per_second=result.steps_per_second,
         episode_return_mean=result.episode_return_mean,
         goal_reached=None if goal is None else result.goal_reached,
+        win_rate=result.win_rate,
         export=result.export,
         state=result.state,
         error=result.error,

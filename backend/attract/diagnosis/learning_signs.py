@@ -254,7 +254,7 @@ def not_above_random(history: History, facts: RunFacts) -> Sign | None:
     if now is None or random is None or not facts.is_comparable or not is_late(history, facts):
         return None
     trained = Measured.of(now.mean, now.std, now.count)
-    verdict = judge(trained, random, num_agents=facts.game.num_agents, same_task=True)
+    verdict = judge(trained, random, num_agents=facts.game.num_agents)
     return None if verdict.learned is not False else not_above_random_sign(verdict, history.agent_steps)
 
 

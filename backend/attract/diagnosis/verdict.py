@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from attract.schema.api import EvaluationView, RandomPlay
 
@@ -81,7 +81,21 @@ NO_EPISODE: Final = "no episode ended: train longer, or end episodes earlier"
 UNMEASURED: Final = Verdict(None, None, None, None, reason=NO_EPISODE)
 
 
-def judge(trained: Measured | None, random: Measured | None, *, num_agents: int, same_task: bool) -> Verdict:
+Otherwise = Literal["without the lesson", "against itself"]
+"""How random play was measured, where that is not as training went."""
+COMPARED_BY: Final[dict[Otherwise, str]] = {
+    "without the lesson": "`attract eval latest`",
+    "against itself": "`attract match latest random`",
+}
+
+
+def judge(
+    trained: Measured | None,
+    random: Measured | None,
+    *,
+    num_agents: int,
+    otherwise: Otherwise | None = None,
+) -> Verdict:
     """The verdict.
 
     Args:
@@ -89,7 +103,7 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
         random: of random play.
         num_agents: of the game. Several may play against each other: their mean return then has no meaning
             where it is not above random play's, and `learned` is None there.
-        same_task: whether both were played with the same parameters; otherwise `learned` is None.
+        otherwise: how random play differs, and `learned` is None; None: both played the same.
     """
     is_open = random is not None and random.episodes >= MIN_EPISODES
     if trained is None or random is None:
@@ -97,12 +111,14 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
     beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
     num_episodes = min(trained.episodes, random.episodes)
     is_few = num_episodes < MIN_EPISODES
-    if is_few and not (same_task and is_above_exactly(trained.returns, random.returns)):
+    if is_few and not (otherwise is None and is_above_exactly(trained.returns, random.returns)):
         why = f"{num_episodes} of the {MIN_EPISODES} episodes that a comparison takes"
         return Verdict(trained, random, None, f"{beside}: {why}", is_open, _missing(trained, random))
-    if not same_task:
-        text = f"{beside}, which played without the lesson: not compared"
-        reason = "random play was measured without the lesson: `attract eval latest`"
+    if otherwise is not None:
+        text = f"{beside}, which played {otherwise}: not compared"
+        reason = f"random play was measured {otherwise}: {COMPARED_BY[otherwise]}"
+        # An evaluation plays the policy against itself, too.
+        is_open &= otherwise != "against itself"
         return Verdict(trained, random, None, text, is_open, reason)
     if is_few or is_above(trained, random):
         return Verdict(trained, random, True, f"{beside}: better than random play")

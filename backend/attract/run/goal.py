@@ -25,6 +25,8 @@ class Goal:
         self.total_steps = total_steps
         self.window = EpisodeWindow() if window is None else window
         self.reached = False
+        self.confirmed: EvaluationView | None = None
+        """The evaluation that confirmed a return; None: the goal was another, or is not reached."""
         self._back_off = 1
         self._not_before = 0
 
@@ -50,7 +52,7 @@ class Goal:
         one's own did not play confirm nothing.
         """
         if self.until_return is not None and view.confirmed and _at_least(view) >= self.until_return:
-            self.reached = True
+            self.reached, self.confirmed = True, view
             return "finish"
         self._not_before = update + self._back_off
         self._back_off = min(2 * self._back_off, MAX_BACK_OFF_UPDATES)

@@ -31,6 +31,8 @@ class PolicyCache:
 
     def keep_script(self, policy_id: str, code: str) -> None:
         """Keep a script that plays, as version 0."""
+        if (policy_id, 0) in self._policies:
+            return
         message = Policy(run_id=self._run_id, policy_id=policy_id, policy_version=0, onnx=b"", script=code)
         self._policies[policy_id, 0] = (b"", encode(message))
 

@@ -8,7 +8,7 @@ from typing import Any
 from attract.curriculum.controller import CurriculumController
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.sign import RunFacts
-from attract.diagnosis.verdict import UNMEASURED, Verdict, as_evaluated, as_measured, judge
+from attract.diagnosis.verdict import UNMEASURED, Otherwise, Verdict, as_evaluated, as_measured, judge
 from attract.run.effects import Kind
 from attract.run.goal import Goal
 from attract.run.life import Life
@@ -79,6 +79,8 @@ class RunResult:
     """What the check before the training found; None where there was none, or it came to no end."""
     evaluation: EvaluationView | None = None
     """The last one while it trained."""
+    win_rate: float | None = None
+    """Share of the last 100 whole episodes against opponents that it won; None: there were none."""
 
 
 class RunProgress:
@@ -114,6 +116,8 @@ class RunProgress:
         """What the check before the training found, once it is done."""
         self.random_play: RandomPlay | None = None
         """What the return is compared with, once it is measured."""
+        self.win_rate: float | None = None
+        """Against opponents, as of the last update."""
         self._lost_workers: Finding | None = None
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
@@ -225,13 +229,18 @@ class RunProgress:
 
         Of a run with lessons training tells nothing: its episodes are those of a lesson.
         """
-        confirmed = self.evaluation if self.goal.reached else None
+        confirmed = self.goal.confirmed
         trained = self.goal.window.measured if confirmed is None else as_evaluated(confirmed)
+        otherwise: Otherwise | None = None
+        if confirmed is None and self._controller.lessons is not None:
+            otherwise = "without the lesson"
+        elif confirmed is None and self.settings.self_play.is_on:
+            otherwise = "against itself"
         return judge(
             trained,
             as_measured(self.random_play),
             num_agents=1 if self.description is None else self.description.num_agents,
-            same_task=confirmed is not None or self._controller.lessons is None,
+            otherwise=otherwise,
         )
 
     def leased(self, now: float) -> None:
@@ -419,7 +428,7 @@ class RunProgress:
         # Without a learner that got ready there are those of earlier sessions alone.
         before = self.counters.agent_steps if self._steps_before is None else self._steps_before
         steps = self.counters.agent_steps - before
-        confirmed = self.evaluation if self.goal.reached else None
+        confirmed = self.goal.confirmed
         return RunResult(
             run_id=self.run_id,
             state=self.state,
@@ -438,6 +447,7 @@ class RunProgress:
             waited_seconds=self._waited_seconds,
             check=self.check,
             evaluation=self.evaluation,
+            win_rate=self.win_rate,
         )
 
     def _session_seconds(self, now: float) -> float:

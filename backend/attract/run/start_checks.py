@@ -112,7 +112,7 @@ def check_source(directory: RunDirectory, settings: RunSettings) -> str:
     return str((directory.checkpoints / str(version)).resolve())
 
 
-def check_same_spaces(checkpoint: Path, game: GameDescription) -> None:
+def check_same_spaces(checkpoint: Path, game: GameDescription, *, setting: str = "initialize_from") -> None:
     """Whether the policy in a checkpoint's run sees and does what this game offers; bounds may differ.
 
     Raises: ConfigurationError: when it does not, saying how they differ.
@@ -129,7 +129,7 @@ def check_same_spaces(checkpoint: Path, game: GameDescription) -> None:
         if has != had:
             raise ConfigurationError(
                 f"run {checkpoint.parents[1].name} was trained with other {what}: {had}; this game has {has}",
-                setting="initialize_from",
+                setting=setting,
                 fix="name a run of this game",
             )
 

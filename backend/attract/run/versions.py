@@ -183,7 +183,9 @@ def count(state: CoreState, outcome: Trained | Published, now: float) -> bool:
 def _won(state: CoreState) -> dict[str, float]:
     """Results against opponents, as metrics."""
     opponents = state.collection.opponents
-    return {} if opponents is None else opponents.metrics()
+    values = {} if opponents is None else opponents.metrics()
+    state.progress.win_rate = values.get("rollout/win_rate")
+    return values
 
 
 def judge(state: CoreState, counters: Counters, values: Mapping[str, float], now: float) -> None:
@@ -234,12 +236,8 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     state.out += [effects.Publish("finding", finding) for finding in findings]
     if findings:
         state.changed()
-    # Against opponents the return says how strong they were: the rating decides.
-    mean = (
-        row.values.get("rollout/rating")
-        if state.settings.self_play.is_on
-        else state.progress.goal.return_mean
-    )
+    # Against opponents the return says how strong they were: the newest is the best, as where all are alike.
+    mean = 0.0 if state.settings.self_play.is_on else state.progress.goal.return_mean
     if row.values and state.evaluations.is_best_by_return(mean):
         # The episodes were played by the version before the one that they made.
         state.out.append(effects.MarkBest(max(0, row.policy_version - 1)))

@@ -88,7 +88,10 @@ class TrainAnswer(JudgedAnswer):
     episode_return_mean: float | None
     """Mean return of the last 100 training episodes."""
     goal_reached: bool | None
-    """`--until-return`: whether an evaluation confirmed it; null without the option."""
+    """`--until-return`: whether an evaluation confirmed it; `--until-win-rate`: whether it was reached; null
+    without either."""
+    win_rate: float | None
+    """Share of the last 100 whole episodes against opponents that it won; null without any."""
     export: Text | None
     """Folder of the policy; null: there is none."""
     state: Name

@@ -13,7 +13,7 @@ SCRIPT: Final = "script:"
 """Before the file of a module that plays."""
 Player = Annotated[
     str,
-    Field(pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs))$", examples=["newest,pool"]),
+    Field(pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs))$", examples=["pool"]),
 ]
 """Who plays a seat during training."""
 

@@ -9,6 +9,7 @@ import pytest
 from attract.collection import inputs
 from attract.collection.effects import PoolChanged, SendPolicy
 from attract.collection.opponents import EASIEST, Opponents
+from attract.collection.seating import GameSeats
 from attract.errors import ConfigurationError, ProtocolError
 from attract.schema.messages import Block, ParameterDistribution, Seat, Seed
 from attract.settings.run import RunSettings
@@ -111,13 +112,15 @@ def test_a_win_counts_one_a_draw_half_and_mirrors_nothing() -> None:
         Seat(policy_version=9, learns=False),
     )
     made.count((mirror, own), [0.0, 5.0])
-    assert made.metrics() == {}
+    newest = Seat(policy_version=2)
+    made.count((newest, past), [5.0, 0.0])
+    assert made.metrics() == {}, "version 2 is in the pool, and learns as well"
     made.count((past, own), [0.0, 5.0])
     made.count((own, past), [1.0, 1.0])
     made.count((own, past), [0.0, 1.0])
     made.count((own, past), [2.0, 1.0])
     assert made.metrics()["rollout/win_rate"] == (1 + 0.5 + 0 + 1) / 4
-    assert made.standings()[0].win_rate == 2.5 / 4
+    assert [scores for _, _, scores in made.state()["pool"]] == [[1.0, 0.5, 0.0, 1.0]]
 
 
 def test_ratings_are_those_of_the_published_formulas() -> None:
@@ -134,7 +137,8 @@ def test_ratings_are_those_of_the_published_formulas() -> None:
     sigma = np.sqrt(variance * (1 - variance / c**2 * 0.25 * np.sqrt(variance) / c))
     assert made.metrics()["rollout/rating"] == pytest.approx(25 + variance / c * 0.5)
     assert made.metrics()["rollout/rating_std"] == pytest.approx(sigma)
-    assert made.standings()[0].rating == pytest.approx(25 - variance / c * 0.5)
+    (_, (rating, _), _) = made.state()["pool"][0]
+    assert rating == pytest.approx(25 - variance / c * 0.5)
 
 
 def test_a_script_is_a_player_with_a_rating_of_its_own() -> None:
@@ -143,10 +147,10 @@ def test_a_script_is_a_player_with_a_rating_of_its_own() -> None:
     (script,) = [seat for seat in seats if not seat.learns]
     assert (script.policy_id, script.policy_version) == ("script:a/one.ts", 0)
     made.count(seats, [1.0 if seat.learns else 0.0 for seat in seats])
-    assert [(one.player, one.win_rate) for one in made.standings()] == [("script:a/one.ts", 1.0)]
+    assert [(player, scores) for player, _, scores in made.state()["others"]] == [("script:a/one.ts", [1.0])]
     again = opponents(seats="newest,script:a/one.ts")
     again.load(json.loads(json.dumps(made.state())), ())
-    assert again.standings() == made.standings()
+    assert again.state()["others"] == made.state()["others"]
 
 
 def test_seats_of_one_player_are_a_team() -> None:
@@ -164,7 +168,7 @@ def test_D2_pool_ratings_and_draws_survive_a_checkpoint() -> None:
     again = opponents(seats="newest,pool,random")
     again.load(kept, {2, 4, 6})
     assert again.state() == made.state()
-    assert again.metrics() == made.metrics() and again.standings() == made.standings()
+    assert again.metrics() == made.metrics()
     assert again.seats(9, 1, 10) == (made.seats(9, 1, 10)[0], False)
     again.load(kept, {4})
     assert again.versions == [4], "the models of the others are gone"
@@ -191,9 +195,15 @@ def test_a_goal_is_won_over_the_last_hundred_and_a_standard_error_above() -> Non
 # --- leases ---
 
 
-def started(tier: str = "local", **changes: Any) -> DrivenCore:
+def started(tier: str = "local", *, window: int = 10, swap_steps: int = 20_000, **changes: Any) -> DrivenCore:
     """Two workers of three duels; the learning policy sits opposite the pool or itself."""
-    play = {"seats": "newest,pool", "save_steps": 1, "play_against_latest_model_ratio": 0.0}
+    play = {
+        "seats": "newest,pool",
+        "save_steps": 1,
+        "play_against_latest_model_ratio": 0.0,
+        "window": window,
+        "swap_steps": swap_steps,
+    }
     driven = DrivenCore(small_config(self_play=play, **changes), DUEL, tier=tier)
     driven.host()
     driven.join(10, 0)
@@ -247,6 +257,55 @@ def test_opponents_are_sent_before_the_lease_that_names_them_and_again_on_a_new_
     ]
     assert {sent.connection_id for sent in again} == {20}
     driven.play(20)
+
+
+def test_what_the_lease_before_named_is_not_sent_again() -> None:
+    driven = started(schedule="sync", swap_steps=10_000)
+    for _ in range(3):
+        for connection_id in (10, 11):
+            driven.play(connection_id)
+        driven.publish()
+    opponents = [sent for sent in driven.wanted(SendPolicy) if sent.is_opponent]
+    # Version 0 opposes both workers from version 1 on; FakeWorker refuses a policy that it lacks.
+    assert [(sent.connection_id, sent.policy_version) for sent in opponents] == [(10, 0), (11, 0)]
+    driven.play(10)
+
+
+def test_a_version_that_an_open_lease_names_is_kept_when_it_leaves_the_pool() -> None:
+    driven = started(schedule="overlap", window=1, batch_segments=3)
+    driven.play(10)
+    driven.publish()
+    assert driven.wanted(PoolChanged)[-1].versions == (1,)
+    lease = next(lease for lease in driven.core.book if lease.version == 1)
+    lease.seats = GameSeats((Seat(policy_version=0, learns=False), Seat(policy_version=1)), 2, 0)
+    driven.play(11)
+    driven.publish()
+    assert lease in list(driven.core.book)
+    assert driven.wanted(PoolChanged)[-1].versions == (0, 2), "it is sent again to a worker that comes back"
+
+
+def test_only_whole_episodes_with_the_same_players_are_rated() -> None:
+    """Episodes have 7 steps, leases 4: an episode spans two of them at least."""
+
+    def rated(swap_steps: int) -> int:
+        driven = started(schedule="sync", swap_steps=swap_steps)
+        for _ in range(8):
+            for connection_id in (10, 11):
+                driven.play(connection_id)
+            driven.publish()
+        assert driven.core.opponents is not None
+        return len(driven.core.opponents.state()["scores"])
+
+    assert rated(1) == 0, "each lease has other players"
+    assert rated(10_000) > 6
+
+
+def test_ticks_of_a_game_are_counted_whoever_learns_in_it() -> None:
+    driven = started(schedule="sync")
+    for connection_id in (10, 11):
+        driven.play(connection_id)
+    # Six games of four steps, two ticks each.
+    assert driven.core.counters.ticks == 6 * 4 * 2
 
 
 def test_the_pool_is_announced_when_it_changes() -> None:

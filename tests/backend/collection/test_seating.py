@@ -3,9 +3,9 @@ import pytest
 
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import SendPolicy
-from attract.collection.seating import Seating
+from attract.collection.seating import GameSeats, Seating
 from attract.errors import ConfigurationError, ProtocolError
-from attract.schema.messages import Block, PolicyAck
+from attract.schema.messages import Block, PolicyAck, Seat
 from driven_core import DrivenCore, small_config
 from fake_worker import counting_description
 
@@ -143,3 +143,26 @@ def test_E9_a_batch_has_a_share_for_each_policy() -> None:
     assert targets["b"] == 2 * targets["a"] and sum(targets.values()) == shared.batch_target()
     assert alone.batch_targets == {"main": alone.batch_target()}
     assert Seating(("a", "b", "b")).agents_of("b") == [1, 2]
+
+
+def test_games_in_turn_have_seats_of_their_own() -> None:
+    past, own = Seat(policy_version=1, learns=False), Seat(policy_version=2)
+    seats = GameSeats((past, own, own, past), 2, first_instance=64)
+    assert [seats.of(instance) for instance in (64, 65, 66)] == [(past, own), (own, past), (past, own)]
+    assert [seats.learning(instance) for instance in (64, 65)] == [(1,), (0,)]
+    # Slots 128 to 133: agents 1, 0 and 1 of the three games.
+    assert seats.reporting(np.array([64, 65, 66])).tolist() == [129, 130, 133]
+
+
+def test_an_opponent_s_acknowledgement_is_none_of_the_newest_version() -> None:
+    driven = DrivenCore(small_config(num_workers=1))
+    driven.hold_acks = True
+    driven.host()
+    driven.join(10, 0)
+    driven.ready()
+    worker = driven.core.fleet.by_id(0)
+    other = PolicyAck(run_id="run-1", policy_id="other", policy_version=0, create_ms=1.0, error=None)
+    driven.say(10, other)
+    assert not worker.acknowledged
+    acknowledge(driven, 10, "main")
+    assert worker.acknowledged

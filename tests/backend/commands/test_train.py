@@ -97,7 +97,7 @@ def _result(state: RunState, *, goal_reached: bool = False, refused: bool = Fals
 
 def test_the_end_says_what_the_return_is_beside_random_play() -> None:
     trained, random = Measured(936.0, 8.0, 100), Measured(1142.0, 9.0, 57)
-    verdict = judge(trained, random, num_agents=1, same_task=True)
+    verdict = judge(trained, random, num_agents=1)
     result = dataclasses.replace(_result("finished"), episode_return_mean=936.0, verdict=verdict)
     lines = _printed(result, None, Path("runs")).splitlines()
     assert "return 936, random play 1,142: not better than random play" in lines
@@ -118,7 +118,7 @@ def test_an_end_that_training_episodes_leave_open_names_the_evaluation_that_deci
     random = Measured(-500.0, 1.0, 100)
 
     def lines(trained: Measured | None, **fields: Any) -> list[str]:
-        verdict = judge(trained, random, num_agents=1, same_task=True)
+        verdict = judge(trained, random, num_agents=1)
         result = dataclasses.replace(_result("finished"), export=str(tmp_path), verdict=verdict)
         return _printed(dataclasses.replace(result, **fields), None, Path("runs")).splitlines()
 

@@ -40,7 +40,7 @@ def test_where_nothing_can_be_found_by_chance_it_is_said_within_a_quarter_of_the
 
 def judged(mean: float) -> Verdict:
     """Beside random play's 5."""
-    return judge(Measured(mean, 0.1, 100), Measured(5.0, 0.1, 100), num_agents=1, same_task=True)
+    return judge(Measured(mean, 0.1, 100), Measured(5.0, 0.1, 100), num_agents=1)
 
 
 def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_explains_it() -> None:

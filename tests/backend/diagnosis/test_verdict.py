@@ -127,7 +127,7 @@ def test_each_is_explained_in_the_guide() -> None:
 
 
 def verdict(trained: Measured | None, random: Measured | None, *, num_agents: int = 1) -> Verdict:
-    return judge(trained, random, num_agents=num_agents, same_task=True)
+    return judge(trained, random, num_agents=num_agents)
 
 
 def test_the_standard_error_is_of_the_mean() -> None:
@@ -213,9 +213,19 @@ def test_several_agents_may_be_better_but_never_fail() -> None:
 
 
 def test_returns_of_a_lesson_are_not_compared_with_play_without_it() -> None:
-    found = judge(Measured(9.0, 0.1, 100), Measured(1.0, 0.1, 100), num_agents=1, same_task=False)
+    found = judge(
+        Measured(9.0, 0.1, 100), Measured(1.0, 0.1, 100), num_agents=1, otherwise="without the lesson"
+    )
     assert found.learned is None
     assert found.text == "return 9, random play 1, which played without the lesson: not compared"
+
+
+def test_returns_against_opponents_are_not_compared_with_random_play_against_itself() -> None:
+    trained, random = Measured(9.0, 0.1, 100), Measured(1.0, 0.1, 100)
+    found = judge(trained, random, num_agents=2, otherwise="against itself")
+    assert (found.learned, found.is_open) == (None, False), "nor does an evaluation decide"
+    assert found.text == "return 9, random play 1, which played against itself: not compared"
+    assert found.reason is not None and "attract match latest random" in found.reason
 
 
 def test_a_verdict_that_an_evaluation_may_change_is_open() -> None:
@@ -223,7 +233,7 @@ def test_a_verdict_that_an_evaluation_may_change_is_open() -> None:
     below, above = Measured(0.5, 0.1, 100), Measured(9.0, 0.1, 100)
     # Not better, too few episodes, none that ended.
     assert [verdict(trained, random).is_open for trained in (below, few, None)] == [True] * 3
-    assert judge(above, random, num_agents=1, same_task=False).is_open
+    assert judge(above, random, num_agents=1, otherwise="without the lesson").is_open
     assert not verdict(above, random).is_open
     # Random play is kept: more episodes of the policy alone tell nothing.
     assert not verdict(above, few).is_open
@@ -251,7 +261,7 @@ def test_where_it_is_not_known_the_reason_says_what_is_missing() -> None:
     assert verdict(many, many).reason is None
     equals = verdict(Measured(0.0, 0.0, 100), Measured(0.0, 0.0, 100), num_agents=2)
     assert equals.reason == "the agents may play against each other: their mean return decides nothing"
-    lesson = judge(many, Measured(1.0, 0.1, 100), num_agents=1, same_task=False)
+    lesson = judge(many, Measured(1.0, 0.1, 100), num_agents=1, otherwise="without the lesson")
     assert lesson.reason == "random play was measured without the lesson: `attract eval latest`"
 
 

@@ -98,6 +98,8 @@ def test_the_verdict_is_of_training_or_of_the_goal_s_evaluation() -> None:
     one.evaluation = evaluation(6.0).model_copy(update={"episodes": 25, "return_std": 1.0})
     assert one.verdict().learned is False, "an evaluation that reached no goal"
     one.goal.reached = True
+    assert one.verdict().learned is False, "a goal that no evaluation confirms, as a win rate"
+    one.goal.confirmed = one.evaluation
     # 1 / sqrt(25); 6 - 5 is more than 3 * sqrt(0.2^2 + 0.1^2).
     assert (one.verdict().trained, one.verdict().learned) == (Measured(6.0, 0.2, 25), True)
     assert one.result(None, None, 9.0).verdict == one.verdict()
@@ -248,7 +250,9 @@ def test_what_an_update_begins_with_takes_nothing_from_its_row() -> None:
 @pytest.mark.parametrize("is_reached", [True, False])
 def test_the_result_has_the_evaluation_that_confirmed_the_goal_and_no_other(is_reached: bool) -> None:
     one = progress(until_return=5.0)
-    one.evaluation, one.goal.reached, one.policy_version = evaluation(6.0), is_reached, 10
+    one.evaluation, one.policy_version = evaluation(6.0), 10
+    if is_reached:
+        assert one.goal.evaluated(1, one.evaluation) == "finish"
     result = one.result(8, "exports", 1.0)
     assert (result.goal_reached, result.policy_version, result.export) == (is_reached, 8, "exports")
     assert result.episode_return_mean == (6.0 if is_reached else None)

@@ -34,7 +34,7 @@ def _changing(change: Change) -> Lie:
 
 def _is_training(peer: Peer, block: Block) -> bool:
     # The lease of the block is the one in play, or the one just closed.
-    return peer.worker.last_purpose == "train"
+    return peer.worker.last_lease is not None and peer.worker.last_lease.purpose == "train"
 
 
 def forged_numbers(block: Block) -> Block:
@@ -92,7 +92,7 @@ def _withheld() -> Lie:
     draw = random.Random(5)
 
     def lie(peer: Peer, said: list[FromBrowser]) -> list[FromBrowser]:
-        if peer.worker.last_purpose != "train":
+        if peer.worker.last_lease is None or peer.worker.last_lease.purpose != "train":
             return said
         return [message for message in said if not isinstance(message, Block) or draw.random() < 0.5]
 

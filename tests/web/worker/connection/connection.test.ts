@@ -127,12 +127,25 @@ describe("policies", () => {
     expect(kinds(connection.received(policy(1)))).toEqual(["create_policy"]);
   });
 
-  test("versions that a lease needs are known, also the queued one's", () => {
+  test("a worker with other games has none of the policies of before: their numbers may be of others", () => {
+    const connection = admitted();
+    connection.policyReady(policy(1), 3, null);
+    connection.received(welcome());
+    expect(kinds(connection.received(policy(1)))).toEqual(["renew_policy", "send"]);
+    connection.received({ ...welcome(), seed: { low: 9, high: 9 } });
+    expect(kinds(connection.received(policy(1)))).toEqual(["create_policy"]);
+  });
+
+  test("versions that a lease needs are known, also the queued one's and the last one's", () => {
     const connection = admitted();
     const seat = lease().seats[0];
     connection.received(lease({ lease_id: 1, seats: [{ ...seat, policy_version: 7 }] }));
     connection.received(lease({ lease_id: 2, seats: [{ ...seat, policy_version: 8 }] }));
     expect([...connection.neededPolicies()]).toEqual(["main@7", "main@8"]);
+    connection.leaseFinished(null);
+    expect([...connection.neededPolicies()]).toEqual(["main@7", "main@8"]);
+    connection.leaseFinished(null);
+    expect([...connection.neededPolicies()]).toEqual(["main@8"]);
   });
 });
 

@@ -50,6 +50,7 @@ export class WorkerConnection {
   readonly #outbox = new Outbox();
   readonly #policies = new Set<string>();
   #welcome: WelcomeWorker | null = null;
+  #last: Lease | null = null;
   #current: Lease | null = null;
   /** The server sends one ahead; more would be kept too. */
   #queued: Lease[] = [];
@@ -85,10 +86,13 @@ export class WorkerConnection {
     return this.#outbox.bytes <= MAX_WAITING_BYTES;
   }
 
-  /** Policy versions in use by the current or the queued lease, as `policyKey` writes them. */
+  /**
+   * Policy versions that the last lease, the current or a queued one names, as `policyKey` writes them: what the last one named
+   * is not sent again for the next.
+   */
   neededPolicies(): Set<string> {
     const keys = new Set<string>();
-    for (const lease of [this.#current, ...this.#queued]) {
+    for (const lease of [this.#last, this.#current, ...this.#queued]) {
       for (const seat of lease?.seats ?? []) keys.add(policyKey(seat.policy_id, seat.policy_version));
     }
     return keys;
@@ -163,6 +167,7 @@ export class WorkerConnection {
       this.#lastClosing = closing;
       if (this.isAdmitted) effects.push({ kind: "send", message: closing });
     }
+    this.#last = this.#current;
     this.#current = this.#queued.shift() ?? null;
     if (this.#current !== null) effects.push({ kind: "play", lease: this.#current });
     return effects;
@@ -188,6 +193,8 @@ export class WorkerConnection {
       if (this.#current !== null) effects.push({ kind: "void", leaseId: this.#current.lease_id });
       this.#queued = [];
       this.#leaseIds = [];
+      // A run that went back makes other policies under the same numbers.
+      this.#policies.clear();
       this.#lastClosing = null;
       this.#outbox.clear();
       effects.push({ kind: "take_seat", welcome });

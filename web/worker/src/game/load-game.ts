@@ -6,11 +6,16 @@ import type { GameModule } from "./game-module.ts";
 
 /** The module's default export. Raises ConfigurationError, or whatever running it threw. */
 export async function loadGame({ reference, text, url }: GameModule): Promise<GameDefinition> {
-  // Stacks then name the module's own address, by which the server finds the lines of its author's files.
+  return definitionOf(await importText(text, url), reference.name);
+}
+
+/** What a module of this text exports; stacks name `url` as its file. Raises whatever running it threw. */
+export async function importText(text: string, url: string): Promise<Record<string, unknown>> {
+  // The module's own address, by which the server finds the lines of its author's files.
   const code = new Blob([text, `\n//# sourceURL=${url}\n`], { type: "text/javascript" });
   const address = URL.createObjectURL(code);
   try {
-    return definitionOf(await import(/* @vite-ignore */ address), reference.name);
+    return await import(/* @vite-ignore */ address);
   } finally {
     URL.revokeObjectURL(address);
   }

@@ -3,6 +3,7 @@
 import type { Action, ObservationView } from "attract/contract";
 import { createSequentialRandom, type GameRandom, STREAM } from "attract/random";
 import { type ActionSpace, boxSize } from "attract/spaces";
+import { importText } from "../game/load-game.ts";
 import type { ObservationBatch } from "../game/observation-batch.ts";
 import { recordedActions } from "../stage/hand-actions.ts";
 import type { ModelPolicy } from "./policy.ts";
@@ -83,20 +84,16 @@ export class ScriptPolicy implements ModelPolicy {
 
 /** The player in a module's text. Raises Error, or whatever running it threw, naming the script. */
 export async function loadScript(policyId: string, text: string): Promise<Act> {
-  const code = new Blob([text, `\n//# sourceURL=${encodeURI(policyId)}\n`], { type: "text/javascript" });
-  const address = URL.createObjectURL(code);
   try {
-    const { act, default: fallback } = await import(/* @vite-ignore */ address);
+    const { act, default: fallback } = await importText(text, encodeURI(policyId));
     const found = act ?? fallback;
     if (typeof found !== "function") {
       throw new Error("it exports no function `act(observation, mask, random)`, which returns an action");
     }
-    return found;
+    return found as Act;
   } catch (error) {
     if (error instanceof Error) error.message = `${policyId}: ${error.message}`;
     throw error;
-  } finally {
-    URL.revokeObjectURL(address);
   }
 }
 

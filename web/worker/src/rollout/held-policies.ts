@@ -45,6 +45,8 @@ export class HeldPolicies {
       (other) => other.policyId === policyId && other.policyVersion > policyVersion,
     );
     if (isOld) this.#opponents.set(key, onnx.byteLength);
+    await this.#held.get(key)?.release();
+    this.#held.delete(key);
     this.#held.set(key, made);
   }
 
