@@ -325,7 +325,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
         )
         say(console, f"goal of {goal:g} {reached}")
     if result.win_rate is not None:
-        say(console, f"won {result.win_rate:.0%} of the last 100 whole episodes against opponents")
+        say(console, f"won {result.win_rate:.0%} against opponents, over up to 100 whole episodes")
     share = started.settings.get("until_win_rate")
     if share is not None and not result.refused:
         say(console, f"win rate of {share:g} {'reached' if result.goal_reached else 'not reached'}")
