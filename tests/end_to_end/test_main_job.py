@@ -61,7 +61,7 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
         "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error",
         "findings", "check", "waited_seconds",
         "return", "standard_error", "random_return", "random_standard_error", "random_episodes", "learned",
-        "return_episodes", "learned_reason",
+        "return_episodes", "learned_reason", "win_rate",
     }  # fmt: skip
     assert result["learned"] is True
     assert result["run_id"] == "cartpole-1"
