@@ -119,6 +119,38 @@ def test_a_script_plays_in_a_run_which_keeps_it_and_in_a_match(
     assert match.json["players"][0]["player"] == "script:greedy.ts", "it beats who never learned"
 
 
+def test_a_version_of_another_run_plays_and_the_run_keeps_it(trained: Outcome, runs_dir: Path) -> None:
+    shutil.copytree(runs_dir / "one", runs_dir / "earlier")
+    words = ("train", GAME, "--run-id", "later", "--seats", "newest,earlier:first", "--no-check", "--json")
+    outcome = run_attract(*words, "--workers", "1", "--total-steps", "4000", runs_dir=runs_dir)
+    assert outcome.code == 0, outcome.stderr
+    shutil.rmtree(runs_dir / "earlier")
+    again = run_attract(
+        "train", "--resume", "--run-id", "later", "--json", "--total-steps", "6000", runs_dir=runs_dir
+    )
+    assert again.code == 0, again.stderr
+    ((player, _, scores),) = checkpoint(runs_dir / "later", again.json["updates"])["curriculum"]["opponents"][
+        "others"
+    ]
+    assert player == "earlier:first" and scores
+
+
+@pytest.mark.parametrize(
+    ("player", "flags", "says"),
+    [
+        ("nobody", (), "nobody is called 'nobody'"),
+        ("one:99999", (), "version 99999 is not there in one"),
+        ("one", ("--policy.recurrent", "lstm"), "run one has no memory, this one lstm of 64"),
+    ],
+)
+def test_who_cannot_sit_there_is_refused(
+    player: str, flags: tuple[str, ...], says: str, trained: Outcome, runs_dir: Path
+) -> None:
+    words = ("train", GAME, "--run-id", "refused", "--seats", f"newest,{player}", "--no-check", *flags)
+    outcome = run_attract(*words, "--total-steps", "4000", runs_dir=runs_dir)
+    assert outcome.code == 2 and says in " ".join(outcome.stderr.split())
+
+
 # Twice the watchdog's limit. `make test` has its report in web/worker/host.
 @pytest.mark.long
 def test_a_script_that_never_returns_is_named_and_ends_the_run(project: Path, runs_dir: Path) -> None:

@@ -12,7 +12,7 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 from attract.schema.base import MAX_AGENTS
 from attract.schema.messages import Seat, Seed
 from attract.settings.collection import MAIN
-from attract.settings.self_play import NEWEST, POOL, RANDOM, SCRIPT, SelfPlaySettings
+from attract.settings.self_play import NEWEST, OF_RUN, POOL, RANDOM, SelfPlaySettings, policy_id_of
 
 WINDOW: Final = 100
 """Episodes whose results make a win rate."""
@@ -23,7 +23,7 @@ LINEUPS: Final = 4
 MODEL: Final = PlackettLuce()
 """Ratings with uncertainty for any number of seats (Joshy 2024, openskill; Weng and Lin 2011)."""
 
-LATEST: Final = "latest"
+LATEST: Final = "(newest)"
 """The newest version on a seat where it does not learn."""
 
 Scores = deque[float]
@@ -71,7 +71,7 @@ class Opponents:
         self._pool: dict[int, Opponent] = {}
         """By version, the oldest first."""
         self._others = {seat: Opponent() for seat in settings.seats if seat not in (NEWEST, POOL)}
-        """Random play and scripts."""
+        """Random play, scripts and versions of other runs."""
         self._drawn: dict[int, tuple[int, list[int | str]]] = {}
         """By worker: for which part of the run, and who plays."""
 
@@ -237,15 +237,15 @@ def _seat(player: int | str, version: int) -> Seat:
         return Seat(policy_id=MAIN, policy_version=version)
     if player == RANDOM:
         return Seat(policy_id=MAIN, policy_version=version, script="random", learns=False)
-    if isinstance(player, str) and player.startswith(SCRIPT):
-        return Seat(policy_id=player, policy_version=0, learns=False)
+    if isinstance(player, str) and player != LATEST:
+        return Seat(policy_id=policy_id_of(player), policy_version=0, learns=False)
     played = player if isinstance(player, int) else version
     return Seat(policy_id=MAIN, policy_version=played, learns=False)
 
 
 def _player_of(seat: Seat) -> int | str:
-    if seat.policy_id.startswith(SCRIPT):
-        return seat.policy_id
+    if seat.policy_id != MAIN:
+        return seat.policy_id.removeprefix(OF_RUN)
     return seat.script or seat.policy_version
 
 

@@ -27,9 +27,10 @@ from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
 from attract.run.active import ActiveRun
 from attract.run.models import RunModels
+from attract.run.players import run_player
 from attract.run.start_checks import check_same_spaces
 from attract.runs.archive import RunArchive
-from attract.runs.directory import RunDirectory, find_run
+from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeResult, Seat
 from attract.settings.run import ServerSettings
@@ -182,19 +183,16 @@ async def player_of(name: str, runs_dir: Path) -> Player:
     """Who a word of the command names. Raises: ConfigurationError: there is no such run or version."""
     if name == RANDOM or name.startswith(SCRIPT):
         return Player(name)
-    run, _, version_name = name.partition(":")
-    directory = RunDirectory.view(runs_dir, find_run(runs_dir, run))
-    version = directory.find_version(version_name or "newest")
-    archive = RunArchive(runs_dir)
-    models = await RunModels(archive, lambda: None).all_models(directory.run_id, version)
-    ids = {policy_id: f"{directory.run_id}.{policy_id}" for policy_id in models}
-    seats = directory.read_settings().collection.seats or tuple(models)
+    found = await run_player(RunModels(RunArchive(runs_dir), lambda: None), runs_dir, name)
+    directory, version = found.directory, found.version
+    ids = {policy_id: f"{directory.run_id}.{policy_id}" for policy_id in found.models}
+    seats = directory.read_settings().collection.seats or tuple(found.models)
     return Player(
         name,
         directory,
         version,
         tuple(ids[policy_id] for policy_id in seats),
-        {(ids[policy_id], version): onnx for policy_id, onnx in models.items()},
+        {(ids[policy_id], version): onnx for policy_id, onnx in found.models.items()},
     )
 
 

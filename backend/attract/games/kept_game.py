@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Literal
@@ -16,7 +16,6 @@ from attract.games.page_files import NOT_SHIPPED, is_shown_file
 from attract.runs.directory import RunDirectory
 from attract.schema.base import Count, WireModel
 from attract.schema.recorded_episode import Sha256
-from attract.settings.self_play import SCRIPT
 
 MAX_FILES: Final = 5_000
 MAX_BYTES: Final = 256 << 20
@@ -166,19 +165,4 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
             setting="--game",
             fix="put it back, or give its new place: --game PATH, the adapter or its folder",
         )
-    return found
-
-
-async def kept_players(games: GameLibrary, directory: RunDirectory, players: Sequence[str]) -> dict[str, str]:
-    """Code of the scripts that play in a run, by player: as the run has kept it, else as it is now.
-
-    Raises: ConfigurationError, GameError: as `GameLibrary.player`.
-    """
-    found: dict[str, str] = {}
-    for player in players:
-        code = directory.player(player)
-        if code is None:
-            code = await games.player(player.removeprefix(SCRIPT))
-            directory.keep_player(player, code)
-        found[player] = code
     return found

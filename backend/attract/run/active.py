@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar
 
 from attract.collection.beginning import beginning_of
@@ -37,7 +36,7 @@ from attract.run.learner_messages import LearnerMessages
 from attract.run.notifications import Listener, Notifications
 from attract.run.outputs import RunOutputs
 from attract.run.plan import begin_inference_message, begin_message, collection_config, create_store
-from attract.run.policy_cache import PolicyCache
+from attract.run.policy_cache import BroughtPlayers, PolicyCache
 from attract.run.ports import BrowserSockets
 from attract.run.progress import RunProgress, RunResult
 from attract.run.random_play import measure
@@ -83,7 +82,7 @@ class ActiveRun:
         checker: GameChecker,
         check: bool = False,
         keep_start: KeepStart | None = None,
-        scripts: Mapping[str, str] = MappingProxyType({}),
+        players: BroughtPlayers | None = None,
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -102,7 +101,7 @@ class ActiveRun:
             checker: has browsers of this machine measure random play.
             check: whether it checks the game, too, as soon as that is described.
             keep_start: called once the run is sure to begin; None: it only shows what is there.
-            scripts: code of the scripts that play in it, by player.
+            players: opponents that it does not make itself.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -140,8 +139,8 @@ class ActiveRun:
         self._policies.hold(opponents)
         for version, onnx in opponents.items():
             self._policies.keep(version, onnx)
-        for player, code in scripts.items():
-            self._policies.keep_script(player, code)
+        self._players = players or BroughtPlayers()
+        self._policies.bring(self._players)
         config = replace(config, max_frame_bytes=hub.server_frame_bytes, opponents=frozenset(opponents))
         core = self._core = RunCore(
             settings,
@@ -348,8 +347,7 @@ class ActiveRun:
         self._policies.hold([version for _, version in models])
         for (policy_id, version), onnx in models.items():
             self._policies.keep(version, onnx, policy_id=policy_id)
-        for player, code in scripts.items():
-            self._policies.keep_script(player, code)
+        self._policies.bring(BroughtPlayers(scripts))
         request = EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats))
         if parameters is not None:
             values = {name: ParameterDistribution(values=[value]) for name, value in parameters.items()}
@@ -394,6 +392,8 @@ class ActiveRun:
         try:
             if self._initialize_from is not None:
                 check_same_spaces(Path(self._initialize_from), description)
+            for checkpoint in self._players.checkpoints:
+                check_same_spaces(checkpoint, description, setting="self_play.seats")
             self.browsers.store = store = create_store(self.settings, config, directory)
         except AttractError as error:
             self.runner.do(ending.fail, str(error), refused=isinstance(error, ConfigurationError))

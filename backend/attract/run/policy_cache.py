@@ -1,12 +1,27 @@
 """The newest versions of a policy, each encoded once for all workers that get it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from attract.schema.frames import encode
 from attract.schema.messages import Policy
+from attract.settings.self_play import policy_id_of
 
 KEPT = 8
 """Versions at hand: the newest, one that is evaluated, and some for pages that watch."""
+
+
+@dataclass(frozen=True)
+class BroughtPlayers:
+    """Opponents that a run does not make itself."""
+
+    scripts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Code, by player."""
+    models: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """ONNX bytes, by player."""
+    checkpoints: tuple[Path, ...] = ()
+    """Of `models` that were not kept before: their runs must see and do what the game offers."""
 
 
 class PolicyCache:
@@ -29,12 +44,13 @@ class PolicyCache:
         for key in own[:-KEPT]:
             del self._policies[key]
 
-    def keep_script(self, policy_id: str, code: str) -> None:
-        """Keep a script that plays, as version 0."""
-        if (policy_id, 0) in self._policies:
-            return
-        message = Policy(run_id=self._run_id, policy_id=policy_id, policy_version=0, onnx=b"", script=code)
-        self._policies[policy_id, 0] = (b"", encode(message))
+    def bring(self, players: BroughtPlayers) -> None:
+        """Keep them, as version 0."""
+        for player, code in players.scripts.items():
+            message = Policy(run_id=self._run_id, policy_id=player, policy_version=0, onnx=b"", script=code)
+            self._policies.setdefault((player, 0), (b"", encode(message)))
+        for player, onnx in players.models.items():
+            self.keep(0, onnx, policy_id=policy_id_of(player))
 
     def onnx(self, version: int, *, policy_id: str = "main") -> bytes | None:
         """ONNX bytes of a version, or None."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_builds import write_start
-from attract.games.kept_game import CODE, MAX_CODE_BYTES, kept_players, serve_kept_game
+from attract.games.kept_game import CODE, MAX_CODE_BYTES, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.children import StartLearner
 from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
@@ -20,6 +20,7 @@ from attract.run.health import RunHealth
 from attract.run.membership import Membership
 from attract.run.models import RunModels
 from attract.run.notifications import Listener
+from attract.run.players import bring_players
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
 from attract.run.random_play import of_run
@@ -386,7 +387,10 @@ class RunService:
             log_level=self._settings.log_level,
             is_resumed=resume and train,
         )
-        scripts = await kept_players(self.games, directory, settings.self_play.scripts) if train else {}
+        players = None
+        if train:
+            runs_dir = self.archive.runs_dir
+            players = await bring_players(self.games, self.models, runs_dir, directory, settings)
         run = ActiveRun(
             settings,
             module,
@@ -401,7 +405,7 @@ class RunService:
             checker=self.membership.checker,
             check=check,
             keep_start=keep_start,
-            scripts=scripts,
+            players=players,
         )
         self._active = run
         try:

@@ -30,6 +30,7 @@ from attract.runs.versions import find_version, thinned
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import settings_text
 from attract.settings.run import RunSettings
+from attract.settings.self_play import SCRIPT
 
 LATEST = "latest"
 """In place of a run's id: the newest run that has a policy."""
@@ -38,7 +39,6 @@ GAME = "game.json"
 DATABASE = "metrics.db"
 MODEL = "model.onnx"
 MAX_MODEL_BYTES = 1 << 30
-MAX_PLAYER_BYTES = 2_000_000
 KEPT = "kept"
 OPPONENTS = "opponents"
 PRUNED = ".pruned"
@@ -369,16 +369,15 @@ class RunDirectory:
         names = [link.name for link in folder.iterdir()] if folder.is_dir() else []
         return sorted(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) < 16)
 
-    def player(self, name: str) -> str | None:
-        """Code of a script that plays, as `keep_player` kept it; None: it did not."""
-        code = self.read(_player_file(name), MAX_PLAYER_BYTES)
-        return None if code is None else code.decode(errors="replace")
+    def player(self, name: str) -> bytes | None:
+        """Code or model of an opponent, as `keep_player` kept it; None: it did not."""
+        return self.read(_player_file(name), MAX_MODEL_BYTES)
 
-    def keep_player(self, name: str, code: str) -> None:
-        """Keep the code of a script that plays: a resumed run meets the same one."""
+    def keep_player(self, name: str, brought: bytes) -> None:
+        """Keep the code or the model of an opponent: a resumed run meets the same one."""
         path = self.path / _player_file(name)
         path.parent.mkdir(exist_ok=True)
-        write_atomically(path, code.encode())
+        write_atomically(path, brought)
 
     def versions(self) -> list[int]:
         """Versions with a checkpoint folder, ascending."""
@@ -441,7 +440,8 @@ class RunDirectory:
 
 
 def _player_file(name: str) -> str:
-    return f"players/{hashlib.sha256(name.encode()).hexdigest()[:16]}.js"
+    ending = "js" if name.startswith(SCRIPT) else "onnx"
+    return f"players/{hashlib.sha256(name.encode()).hexdigest()[:16]}.{ending}"
 
 
 def _is_copied(link: Path) -> bool:

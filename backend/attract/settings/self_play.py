@@ -11,9 +11,14 @@ POOL: Final = "pool"
 RANDOM: Final = "random"
 SCRIPT: Final = "script:"
 """Before the file of a module that plays."""
+OF_RUN: Final = "run:"
+"""Begins the id of a policy of another run: no policy of this one has such an id."""
 Player = Annotated[
     str,
-    Field(pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs))$", examples=["pool"]),
+    Field(
+        pattern=r"^(script:[^\\,]{1,100}\.(ts|js|mts|mjs)|[A-Za-z0-9][A-Za-z0-9._-]{0,89}(:[A-Za-z0-9]{1,16})?)$",
+        examples=["pool"],
+    ),
 ]
 """Who plays a seat during training."""
 
@@ -27,9 +32,9 @@ class SelfPlaySettings(Settings):
         tuple[Player, ...], BeforeValidator(split_names), Field(title="Players of the seats")
     ] = ()
     """Player of each seat, separated by commas: `newest` learns, `pool` is a past version of it, `random`
-    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`. Which seat
-    each of them takes is drawn, so that the policy learns every side. Empty: the newest version plays all
-    seats and learns from each."""
+    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`, and
+    `duel-1:best` is a version of another run. Which seat each of them takes is drawn, so that the policy
+    learns every side. Empty: the newest version plays all seats and learns from each."""
     save_steps: Annotated[Positive | None, Field(title="Steps between saved opponents")] = None
     """Agent steps after which the newest version joins the pool. None: a twentieth of the run."""
     window: Annotated[int, Field(ge=1, le=1000, title="Opponents in the pool")] = 10
@@ -60,11 +65,16 @@ class SelfPlaySettings(Settings):
         return any(seat != NEWEST for seat in self.seats)
 
     @property
-    def scripts(self) -> tuple[str, ...]:
-        """Each script that plays, as seats name it."""
-        return tuple(dict.fromkeys(seat for seat in self.seats if seat.startswith(SCRIPT)))
+    def brought(self) -> tuple[str, ...]:
+        """Scripts and versions of other runs that play, each once, as seats name them."""
+        return tuple(dict.fromkeys(seat for seat in self.seats if seat not in (NEWEST, POOL, RANDOM)))
 
     @property
     def num_learning(self) -> int:
         """Seats of each game that learn; 0: all of them."""
         return self.seats.count(NEWEST) if self.is_on else 0
+
+
+def policy_id_of(player: str) -> str:
+    """Id under which the model or the code of one of `SelfPlaySettings.brought` travels, as version 0."""
+    return player if player.startswith(SCRIPT) else f"{OF_RUN}{player}"

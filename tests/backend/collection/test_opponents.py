@@ -141,14 +141,18 @@ def test_ratings_are_those_of_the_published_formulas() -> None:
     assert rating == pytest.approx(25 - variance / c * 0.5)
 
 
-def test_a_script_is_a_player_with_a_rating_of_its_own() -> None:
-    made = filled(2, seats="newest,script:a/one.ts")
+@pytest.mark.parametrize(
+    ("player", "policy_id"),
+    [("script:a/one.ts", "script:a/one.ts"), ("main:best", "run:main:best"), ("latest", "run:latest")],
+)
+def test_who_is_brought_has_a_rating_of_its_own(player: str, policy_id: str) -> None:
+    made = filled(2, seats=f"newest,{player}")
     seats, _ = made.seats(9, 0, 0)
-    (script,) = [seat for seat in seats if not seat.learns]
-    assert (script.policy_id, script.policy_version) == ("script:a/one.ts", 0)
+    (brought,) = [seat for seat in seats if not seat.learns]
+    assert (brought.policy_id, brought.policy_version) == (policy_id, 0)
     made.count(seats, [1.0 if seat.learns else 0.0 for seat in seats])
-    assert [(player, scores) for player, _, scores in made.state()["others"]] == [("script:a/one.ts", [1.0])]
-    again = opponents(seats="newest,script:a/one.ts")
+    assert [(player, scores) for player, _, scores in made.state()["others"]] == [(player, [1.0])]
+    again = opponents(seats=f"newest,{player}")
     again.load(json.loads(json.dumps(made.state())), ())
     assert again.state()["others"] == made.state()["others"]
 
@@ -366,7 +370,7 @@ def test_a_pool_takes_in_twenty_versions_over_a_run() -> None:
     ("given", "says"),
     [
         ({"self_play": {"seats": "pool,random"}}, "name it for one seat at least"),
-        ({"self_play": {"seats": "newest,bestest"}}, "self_play.seats.1"),
+        ({"self_play": {"seats": "newest,best est"}}, "self_play.seats.1"),
         (
             {"self_play": {"seats": "newest,pool"}, "collection": {"seats": "a,b"}},
             "leave collection.seats empty",
