@@ -274,7 +274,7 @@ async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path, br
             await page.wait_for_function(
                 "(image) => image.naturalWidth === 400", arg=await picture.element_handle()
             )
-            await expect(place).to_contain_text(re.compile(r"PixiJS.*Random play 0.\d+, trained 27"))
+            await expect(place).to_contain_text(re.compile(r"PixiJS.*27 points, random play 0.\d+"))
             assert await page.locator(".game-card:not(:has(canvas))").count() == 6
             await photograph(page, PICTURES / "page-game-cards.png")
 

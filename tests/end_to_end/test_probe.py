@@ -343,4 +343,4 @@ def test_a_server_of_this_machine_is_trained_by_its_address(tmp_path: Path) -> N
         server.shutdown()
     assert trained.code == 0, trained.stderr
     assert f'page: "{address}"' in (project / "game.page.ts").read_text()
-    assert trained.json["agent_steps"] >= 8000
+    assert trained.json["agent_steps"] >= 2000

@@ -47,7 +47,7 @@ def _type(terminal: Terminal, line: str) -> None:
     """Type a line and wait for its end; a training is ended as the tutorial says. Raises: AssertionError."""
     terminal.start(line)
     if line.startswith("attract train"):
-        terminal.wait_for("Ctrl-C ends it")
+        terminal.wait_for("the dashboard stays open until Ctrl-C")
         terminal.press("\x03")
     code, said = terminal.ended()
     assert code == 0, f"{line}\n{said}"
