@@ -38,6 +38,7 @@ GROUPS: Final = {
         "check": "attract.commands.check:check",
         "ci": "attract.commands.ci:ci",
         "difficulty": "attract.commands.difficulty:difficulty",
+        "verify": "attract.commands.verify:verify",
         "look": "attract.commands.look:look",
         "probe": "attract.commands.probe:probe",
         "skill": "attract.commands.skill:skill",

@@ -104,7 +104,10 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
     pictures: Mapping[int, EpisodePictures] = {}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            chosen = await choose_game(game, options, server, Path(folder), console)
+            is_compared = options.update_baseline or options.baseline is not None
+            chosen = await choose_game(
+                game, options.seconds, server, Path(folder), console, is_compared=is_compared
+            )
             path, baseline = find_baseline(game, options, chosen)
             given_by = server
             if chosen.place is not None:
@@ -141,9 +144,19 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
 
 
 async def choose_game(
-    game: str, options: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
+    game: str,
+    seconds: float,
+    server: ServerSettings,
+    folder: Path,
+    console: CommandConsole,
+    *,
+    is_compared: bool = False,
 ) -> Chosen:
     """What is played: of a page its own adapter, or one that is guessed into `folder`.
+
+    Args:
+        seconds: for all of the play.
+        is_compared: whether with a baseline.
 
     Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
     """
@@ -152,14 +165,14 @@ async def choose_game(
     page, adapter = page_to_play(game, server, console)
     if adapter is not None:
         return Chosen(str(adapter), page)
-    if options.update_baseline or options.baseline is not None:
+    if is_compared:
         raise ConfigurationError(
             f"{game} has no adapter: what is guessed may differ from build to build",
             setting="--baseline",
             fix=f"attract probe {game}, review what it writes, and name that in place of the page",
         )
     say(console, f"{game} has no adapter: probing the page")
-    budget, limit = PROBE_SHARE * options.seconds, PROBE_LIMIT_SHARE * options.seconds
+    budget, limit = PROBE_SHARE * seconds, PROBE_LIMIT_SHARE * seconds
     found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
     device = server.page_device
     usual = usual_inputs(found["adapter"], device)

@@ -11,6 +11,7 @@ from attract.schema.recorded_episode import MAX_STEPS, RecordedEnd, RecordedEpis
 
 MAX_ORDER_SECONDS: Final = 600
 MAX_ORDER_PLAYS: Final = 256
+MAX_CLAIM: Final = 2_000
 AlarmId = Literal["error", "nan", "soft-lock", "retry-broken", "dead-key", "leak", "slow"]
 """Oracles that are judged where the game is played; the others need outcomes of many episodes."""
 DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow"]
@@ -76,6 +77,9 @@ class PlaytestGame(FiniteModel):
     """Whether each episode is sent; else only those with an alarm."""
     budget_seconds: Annotated[float, Field(gt=0, le=MAX_ORDER_SECONDS)]
     """No episode begins after so long."""
+    claim: Annotated[str, Field(min_length=1, max_length=MAX_CLAIM)] | None = None
+    """An expression that is evaluated after each step, in the page or with `game`: the first episode in which
+    it holds ends there, is recorded, and is the last."""
 
 
 class PlaytestAlarm(FiniteModel):
@@ -88,6 +92,29 @@ class PlaytestAlarm(FiniteModel):
     step: Count
     """Step of the episode in which it was seen."""
     tick: Count = 0
+
+
+class PlaytestClaimPart(FiniteModel):
+    """A comparison of a claim in one episode."""
+
+    text: Text
+    first: float | None
+    """Its left side after the first step in which it was a number."""
+    nearest: float | None
+    """Its left side where it came nearest."""
+    gap: float
+    """What was lacking there, at most 0."""
+    has_held: bool
+
+
+class PlaytestClaim(FiniteModel):
+    """What came of a claim in one episode."""
+
+    held_at: Count | None = None
+    """Step after which it held; None: it did not."""
+    error: Text | None = None
+    """Why it could not be evaluated after any step."""
+    parts: Annotated[list[PlaytestClaimPart], Field(max_length=64), FailFast()] = []
 
 
 class PlaytestEpisode(FiniteModel):
@@ -107,6 +134,8 @@ class PlaytestEpisode(FiniteModel):
     play_seconds: float
     alarms: Annotated[list[PlaytestAlarm], Field(max_length=16), FailFast()] = []
     recorded: RecordedEpisode | None = None
+    claim: PlaytestClaim | None = None
+    """With `PlaytestGame.claim`."""
 
 
 class PlaytestDrilled(FiniteModel):

@@ -165,6 +165,7 @@ WRONG_WITH_JSON = {
     "check": ("nothere.ts", "there is no file "),
     "ci": ("nothere.ts", "there is no file "),
     "difficulty": ("nothere.ts --over size=1,2", "there is no file "),
+    "verify": ("nothere.ts x", "there is no file "),
     "look": ("nothere.ts", "there is no "),
     "probe": ("nothere", "nothere"),
     "doctor": ("there", "there"),

@@ -112,6 +112,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "report": lambda out: write_report(out / "report.zip", {"a": "b"}),
     "skill": lambda out: lay_skill(out),
     "tune": lambda out: write_output(out / "tuned.yaml", b"settings"),
+    "verify": lambda out: write_output(out / "claim.episode.json", b"episode"),
 }
 """By command, what writes its files into the folder `out`."""
 KEEPS_WHAT_IS_THERE = ("new", "report", "skill")

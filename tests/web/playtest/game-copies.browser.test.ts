@@ -44,6 +44,7 @@ function tableOf(
     errors: new ThreadErrors(),
     ofLoading: [],
     watch: new InfoWatch(game),
+    claim: null,
     yieldTurn: () => yielder.yield(),
     now: () => performance.now(),
     started: () => undefined,

@@ -4,6 +4,7 @@ import type { RecordedEpisode } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
+import type { PageWindow } from "attract/page-adapter";
 import { ownError, type PageFrame } from "../../worker/src/page/page-frame.ts";
 import { PageFrames } from "../../worker/src/page/page-frames.ts";
 import type { HeardError } from "./alarms.ts";
@@ -149,6 +150,11 @@ export class GameCopies {
   takeErrors(): HeardError[] {
     if (this.#frame === null) return [];
     return this.#marks.get(this.#frame)?.mark.take(this.#frame) ?? [];
+  }
+
+  /** Of the page that is played in; null: the game is a module. */
+  get window(): PageWindow | null {
+    return this.#frame?.window ?? null;
   }
 
   /** Waits for what the page has asked for, at most a second: whether it is there is known then. */

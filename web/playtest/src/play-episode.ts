@@ -8,6 +8,7 @@ import { metricsOf } from "../../worker/src/game/episode-result.ts";
 import { episodeError, isGameError, NOWHERE, reportOf } from "../../worker/src/game/failures.ts";
 import { isLate, LateError } from "../../worker/src/page/page-frame.ts";
 import { type EpisodeAlarms, type HeardError, NOT_AGAIN } from "./alarms.ts";
+import type { ClaimWatch } from "./claim-watch.ts";
 import type { GameCopies } from "./game-copies.ts";
 import type { InfoWatch } from "./info-watch.ts";
 import type { Player } from "./player.ts";
@@ -33,6 +34,8 @@ export interface EpisodeTable {
   /** Errors heard while the module was loaded: every episode reports them. */
   ofLoading: readonly HeardError[];
   watch: InfoWatch;
+  /** Null: nothing is claimed. */
+  claim: ClaimWatch | null;
   yieldTurn(): Promise<void>;
   now(): number;
   /** The game's `start` has come back. */
@@ -111,8 +114,9 @@ class Episode {
   }
 
   async play(): Promise<Omit<Played, "play_seconds"> | null> {
-    const { alarms, copies, watch, yieldTurn, now } = this.#table;
+    const { alarms, copies, watch, claim, yieldTurn, now } = this.#table;
     let isWhole = true;
+    claim?.begin();
     watch.begin(this.#instance.game);
     try {
       isWhole = await this.#steps();
@@ -141,13 +145,19 @@ class Episode {
       end_reason: isFailed ? "failed" : isOver ? (instance.endReason ?? "stopped") : "stopped",
       info: metricsOf(instance),
       alarms: alarms.all,
-      recorded: this.#shown ?? (this.#terms.record || alarms.all.length > 0 ? this.#recorded() : null),
+      recorded: this.#shown ?? (this.#isRecorded ? this.#recorded() : null),
+      claim: claim?.result ?? null,
     };
+  }
+
+  get #isRecorded(): boolean {
+    const { alarms, claim } = this.#table;
+    return this.#terms.record || alarms.all.length > 0 || claim?.hasHeld === true;
   }
 
   /** Whether it came to its end. */
   async #steps(): Promise<boolean> {
-    const { copies, actions, tape, errors, watch, yieldTurn, started, goesOn } = this.#table;
+    const { copies, actions, tape, errors, watch, claim, yieldTurn, started, goesOn } = this.#table;
     const instance = this.#instance;
     const player = this.#player;
     const { recorded } = player;
@@ -173,6 +183,7 @@ class Episode {
       if (taken !== null) await taken;
       if (errors.hasAny || copies.hasErrors) this.#look();
       if (watch.name !== null) this.#reportInfo(watch.name);
+      if (claim?.holds(copies.window ?? instance.game, step)) break;
       if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn(step)) return false;
       if (step % YIELD_STEPS === YIELD_STEPS - 1) await yieldTurn();
     }
@@ -256,6 +267,7 @@ function uncreated(error: Error, { alarms, now }: EpisodeTable, began: number): 
     play_seconds: (now() - began) / 1000,
     alarms: alarms.all,
     recorded: null,
+    claim: null,
   };
 }
 

@@ -9,6 +9,7 @@ import { type CheckNews, LOADING_MS } from "../../worker/src/host/game-checker.t
 import { isLate } from "../../worker/src/page/page-frame.ts";
 import { Yielder } from "../../worker/src/rollout/yielding.ts";
 import { EpisodeAlarms } from "./alarms.ts";
+import { ClaimWatch } from "./claim-watch.ts";
 import { drillGame } from "./drills.ts";
 import { GameCopies } from "./game-copies.ts";
 import { heldMoves } from "./held-actions.ts";
@@ -41,7 +42,10 @@ export async function playtestGame(
   began: number,
   post: (news: CheckNews) => void,
 ): Promise<GamePlaytested> {
-  const playtest = new Playtest(order, game, errors, began, post);
+  const claim = order.claim === null ? null : await ClaimWatch.of(order.claim, game.page !== undefined);
+  const watched =
+    claim === null || game.page === undefined ? game : { ...game, page: claim.following(game.page) };
+  const playtest = new Playtest(order, watched, claim, errors, began, post);
   const problem = await playtest.run();
   const leftOut = [...playtest.leftOut];
   return {
@@ -78,6 +82,7 @@ class Playtest {
   constructor(
     order: PlaytestGame,
     game: GameDefinition,
+    claim: ClaimWatch | null,
     errors: ThreadErrors,
     began: number,
     post: (news: CheckNews) => void,
@@ -97,6 +102,7 @@ class Playtest {
       errors,
       ofLoading: errors.take(),
       watch: new InfoWatch(game),
+      claim,
       yieldTurn: () => yielder.yield(),
       now,
       started: () => this.#says(this.#episode),
@@ -145,7 +151,7 @@ class Playtest {
   /** Whether no episode begins any more. */
   get #isSpent(): boolean {
     const isOver = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
-    return isOver || this.#numCharacters >= MAX_ANSWER_CHARACTERS;
+    return isOver || this.#table.claim?.hasHeld === true || this.#numCharacters >= MAX_ANSWER_CHARACTERS;
   }
 
   #cannotPlay(name: string, error: unknown): void {

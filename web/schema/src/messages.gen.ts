@@ -878,6 +878,7 @@ export interface PlaytestEpisode {
    */
   alarms: PlaytestAlarm[];
   recorded: RecordedEpisode | null;
+  claim: PlaytestClaim | null;
 }
 /**
  * What an oracle saw in an episode.
@@ -889,6 +890,27 @@ export interface PlaytestAlarm {
   method: MethodSource | null;
   step: number;
   tick: number;
+}
+/**
+ * What came of a claim in one episode.
+ */
+export interface PlaytestClaim {
+  held_at: number | null;
+  error: string | null;
+  /**
+   * @maxItems 64
+   */
+  parts: PlaytestClaimPart[];
+}
+/**
+ * A comparison of a claim in one episode.
+ */
+export interface PlaytestClaimPart {
+  text: string;
+  first: number | null;
+  nearest: number | null;
+  gap: number;
+  has_held: boolean;
 }
 /**
  * Result of one drill.
@@ -1234,6 +1256,11 @@ export interface PlaytestGame {
    * No episode begins after so long.
    */
   budget_seconds: number;
+  /**
+   * An expression that is evaluated after each step, in the page or with `game`: the first episode in which
+   * it holds ends there, is recorded, and is the last.
+   */
+  claim: string | null;
 }
 /**
  * Episodes of one player: `first`, `first + 1`, ...; an index names the episode's random streams.

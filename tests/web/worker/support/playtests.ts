@@ -67,6 +67,7 @@ export function orderOf(fields: Partial<PlaytestGame> = {}): PlaytestGame {
     max_steps: null,
     fresh_every: 0,
     record: false,
+    claim: null,
     budget_seconds: 20,
     ...fields,
   };
@@ -83,6 +84,7 @@ export function tableOf(game: GameDefinition, fields: Partial<EpisodeTable> = {}
     errors: new ThreadErrors(),
     ofLoading: [],
     watch: new InfoWatch(game),
+    claim: null,
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     now: () => 0,
     started: () => undefined,
