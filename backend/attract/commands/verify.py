@@ -44,7 +44,7 @@ def verify(game: flags.Game, claim: str, /, options: VerifyOptions = VerifyOptio
     --------
     attract verify site "player.jumps >= 2"  # the double jump that I have just built
     attract verify src/game.ts "game.level >= 2" --seconds 30  # the second level can be reached
-    attract verify site "player.y < 0" --json  # the player cannot leave the picture: denied is well
+    attract verify site "player.y<0" --json  # the player cannot leave the picture: denied is well
     """
     # Half a second to import, of which `--help` and wrong usage have no need.
     from attract.commands.verifying import verify_claim
