@@ -26,8 +26,10 @@ requestAnimationFrame(frame);
 """
 MODULE = """\
 import { box, defineGame, discrete } from "attract";
+let starts = 0;
 class Door {
   start() {
+    this.starts = ++starts;
     this.place = 0;
     this.keys = 0;
     return [0];
@@ -91,3 +93,9 @@ def test_what_cannot_happen_is_denied(folder: Path) -> None:
 def test_a_claim_that_cannot_be_read_is_refused(claim: str, folder: Path) -> None:
     outcome = verify(folder, "door.ts", claim, seconds=10)
     assert outcome.code == 2 and "CLAIM" in outcome.stderr
+
+
+def test_what_an_earlier_episode_left_behind_is_not_confirmed(folder: Path) -> None:
+    outcome = verify(folder, "door.ts", "game.starts >= 3", seconds=10)
+    assert outcome.code == 3, outcome.stderr
+    assert "not in its replay" in outcome.json["reason"]

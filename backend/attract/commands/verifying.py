@@ -107,9 +107,11 @@ class CrowdPlay:
         end = asyncio.get_running_loop().time() + seconds
         order_seconds = min(seconds / ORDERS, MAX_ORDER_SECONDS)
         first = 0
+        fresh_every = 0
+        shown: VerifyAnswer | None = None
         problem: str | None = None
-        while (
-            not (count.is_plain or count.is_wrong) and (left := end - asyncio.get_running_loop().time()) > 0.0
+        while not (count.is_plain or count.is_wrong) and (
+            (left := end - asyncio.get_running_loop().time()) > 0.0
         ):
             order = PlaytestGame(
                 game=self._build.module.reference,
@@ -120,6 +122,7 @@ class CrowdPlay:
                 ],
                 policies=list(policies),
                 max_steps=MAX_STEPS,
+                fresh_every=fresh_every,
                 budget_seconds=min(left, order_seconds),
                 claim=self._claim,
             )
@@ -127,7 +130,11 @@ class CrowdPlay:
             for episode in played.episodes:
                 player = order.plays[episode.play].player
                 if episode.claim is not None and episode.claim.held_at is not None:
-                    return await self._confirmed(game, player, episode, count.num_episodes + 1)
+                    shown = await self._shown(game, player, episode, count.num_episodes + 1)
+                    if shown.verdict == "confirmed" or fresh_every == 1:
+                        return shown
+                    # A page that begins again may differ from a new one: each episode has its own from here.
+                    fresh_every = 1
                 count.count(player, episode)
             first += EPISODES
             problem = played.problem
@@ -140,6 +147,8 @@ class CrowdPlay:
                 fix="attract look PAGE says what can be read, and --eval tries an expression; of a module "
                 "`game` is what its `create` returned",
             )
+        if shown is not None:
+            return shown
         verdict, reason = count.verdict()
         return VerifyAnswer(
             game=game,
@@ -150,7 +159,7 @@ class CrowdPlay:
             episodes=count.num_episodes,
         )
 
-    async def _confirmed(
+    async def _shown(
         self, game: str, player: str, episode: PlaytestEpisode, num_episodes: int
     ) -> VerifyAnswer:
         """The answer, once the episode is replayed in a new copy."""
