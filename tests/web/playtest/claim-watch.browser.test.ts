@@ -84,7 +84,7 @@ test.each(["player.", "", ") || (() => 0", "x => {"])("%j is no expression of a 
   expect(watch.result.error).toMatch(/^SyntaxError: /);
 });
 
-test("only comparisons of numbers have a limit: no quoted text, no choice and no part of a bracket", async () => {
+test("only comparisons have a limit: no choice, and no part of a bracket or a quoted text", async () => {
   const parts = async (text: string) => {
     const watch = await ClaimWatch.of(text, false);
     watch.begin();
@@ -94,7 +94,9 @@ test("only comparisons of numbers have a limit: no quoted text, no choice and no
     "game.a > 1",
     "game.b(2, game.c) <= 3",
   ]);
-  expect(await parts('game.state === "won"')).toEqual([]);
+  expect(await parts("game.at('score') >= 3 && game.b")).toEqual(["game.at('score') >= 3"]);
+  expect(await parts("game.at('1 && 2') > 3")).toEqual([]);
+  expect(await parts("game.at('a > b')")).toEqual([]);
   expect(await parts("game.a > 1 || game.b > 2")).toEqual([]);
   expect(await parts("(game.a > 1 && game.b) && game.c > 2")).toEqual(["game.c > 2"]);
   expect(await parts("game.won")).toEqual([]);

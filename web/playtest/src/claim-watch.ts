@@ -14,7 +14,7 @@ type Compiled = (about: object) => Reads;
 type Comparison = readonly [string, string, string];
 
 /** `LEFT >= RIGHT` and its like, where neither side has an operator that binds less. */
-const COMPARISON = /^([^<>=!&|?"'`]+)(>=|<=|===|==|>|<)([^<>=!&|?"'`]+)$/;
+const COMPARISON = /^([^<>=!&|?]+)(>=|<=|===|==|>|<)([^<>=!&|?]+)$/;
 const MADE = /\bmade\s*\(\s*w\s*,\s*["']([^"']+)["']/g;
 
 /** A part of the claim that is a comparison, and how near it came. */
@@ -168,8 +168,9 @@ function comparisonsOf(text: string): Comparison[] {
   });
 }
 
-/** Whether its brackets are closed: it is no part of one. */
+/** Whether its brackets and quotes are closed: it is no part of one. */
 function isWhole(text: string): boolean {
+  if (['"', "'", "`"].some((quote) => text.split(quote).length % 2 === 0)) return false;
   const open: Record<string, string> = { ")": "(", "]": "[", "}": "{" };
   const held: string[] = [];
   for (const letter of text) {
