@@ -89,12 +89,14 @@ def test_what_cannot_happen_is_denied(folder: Path) -> None:
     assert (reached["nearest"], reached["has_held"]) == (1, False) and reached["episodes"] > 20
 
 
-@pytest.mark.parametrize("claim", ["nothing > 1", "game.keys >", "  "])
+@pytest.mark.parametrize("claim", ["nothing > 1", "  "])
 def test_a_claim_that_cannot_be_read_is_refused(claim: str, folder: Path) -> None:
     outcome = verify(folder, "door.ts", claim, seconds=10)
     assert outcome.code == 2 and "CLAIM" in outcome.stderr
 
 
+# All its time is played. `make test` has the answer of a replay above.
+@pytest.mark.long
 def test_what_an_earlier_episode_left_behind_is_not_confirmed(folder: Path) -> None:
     outcome = verify(folder, "door.ts", "game.starts >= 3", seconds=10)
     assert outcome.code == 3, outcome.stderr
