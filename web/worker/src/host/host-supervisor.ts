@@ -33,6 +33,8 @@ import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
 const CHECK_MS = 250;
 /** Time for a stopping worker to close its connection. */
 const GOODBYE_MS = 500;
+/** A worker that has not said a word for so long after its start: nobody is told that a frame's process has ended. */
+const BEGIN_MS = 40_000;
 
 export interface SupervisorOptions {
   identity: HostIdentity;
@@ -56,6 +58,9 @@ interface Running extends Watched {
   worker: GameThread;
   /** Its websocket. */
   relay: SocketRelay;
+  startedAt: number;
+  /** Whether it has said anything. */
+  isHeard: boolean;
 }
 
 type Run = Assignment & { run_id: string; game: NonNullable<Assignment["game"]> };
@@ -258,6 +263,8 @@ export class HostSupervisor {
       worker,
       relay: new SocketRelay(socketUrl(this.#options.identity.base), hello, post),
       vitals: new Vitals(performance.now()),
+      startedAt: performance.now(),
+      isHeard: false,
       instanceIds: [],
       turn: null,
       player: null,
@@ -291,6 +298,7 @@ export class HostSupervisor {
   }
 
   #heard(run: Run, index: number, running: Running, message: RolloutToSupervisor): void {
+    running.isHeard = true;
     switch (message.type) {
       case "connect":
       case "send":
@@ -380,6 +388,12 @@ export class HostSupervisor {
     if (run === null) return;
     for (const [index, running] of [...this.#running]) {
       if (wasAsleep) running.vitals.forgive(now);
+      if (!running.isHeard && now - running.startedAt > BEGIN_MS * this.#busy.factor(now)) {
+        const text =
+          "the worker did not begin: its process has ended, or a game beside it has used up the memory";
+        this.#broke(run, index, scriptFailure(text, "crash"));
+        continue;
+      }
       const limitMs = run.silence_seconds * 1000;
       if (!running.vitals.isSilent(now, limitMs)) continue;
       const factor = this.#busy.factor(now);
