@@ -336,25 +336,10 @@ describe("a silent worker", () => {
     expect(failures()[0].text).toContain("in slot 65,");
   });
 
-  test("that never says a word is ended: its frame's process may have died", () => {
-    start();
-    FakeSocket.last.hears(assignment());
-    workers[1].says({ type: "heartbeat", leaseId: null, steps: 0, agentSteps: 0 });
-    vi.advanceTimersByTime(39_000);
-    expect(failures()).toEqual([]);
-    vi.advanceTimersByTime(2000);
-    expect(failures()).toMatchObject([{ kind: "crash", worker_index: 0, worker_lost: false }]);
-    expect(failures()[0].text).toContain("the worker did not begin");
-    expect(workers[0].isTerminated).toBe(true);
-    expect(workers[1].isTerminated).toBe(false);
-    expect(workers[2].posted[0]).toMatchObject({ type: "start", workerIndex: 0 });
-  });
-
   test("is left alone while it holds no lease", () => {
     start();
     FakeSocket.last.hears(assignment());
-    beat(workers[0], null);
-    for (const worker of workers) worker.says({ type: "heartbeat", leaseId: null, steps: 0, agentSteps: 0 });
+    for (const worker of workers) beat(worker, null);
     vi.advanceTimersByTime(60_000);
     expect(workers[0].isTerminated).toBe(false);
     expect(failures()).toEqual([]);

@@ -1,4 +1,4 @@
-/** A worker that began without the inference engine asks the supervisor for it. */
+/** The only worker of a host asks for the inference engine, or says nothing at all. */
 
 import type { GameThread } from "@attract/worker/game/game-thread";
 import { HostSupervisor } from "@attract/worker/host/host-supervisor";
@@ -21,8 +21,8 @@ class FakeWorker extends FakeThread<SupervisorToRollout, RolloutToSupervisor> {}
 
 let workers: FakeWorker[];
 
-/** A supervisor whose only worker has asked. */
-async function ask(fetchEngine: () => Promise<Blob>): Promise<void> {
+/** A supervisor whose only worker has started. */
+function start(fetchEngine: () => Promise<Blob>): void {
   new HostSupervisor({
     identity: IDENTITY,
     maxWorkers: 1,
@@ -39,6 +39,11 @@ async function ask(fetchEngine: () => Promise<Blob>): Promise<void> {
   socket.hears({ type: "welcome_host", host_id: IDENTITY.hostId, tier: "local" });
   const run = { run_id: "run", num_workers: 1, describe: false, silence_seconds: 5 };
   socket.hears({ type: "assignment", game: GAME, ...run });
+}
+
+/** As `start`; the worker has asked. */
+async function ask(fetchEngine: () => Promise<Blob>): Promise<void> {
+  start(fetchEngine);
   workers[0].says({ type: "engine_needed" });
   await vi.advanceTimersByTimeAsync(0);
 }
@@ -67,4 +72,13 @@ test("it is reported and started again where the engine cannot be loaded", async
   const [failure] = FakeSocket.last.of("game_failed");
   expect(failure).toMatchObject({ kind: "crash", text: "the inference engine could not be loaded: 503" });
   expect([workers.length, workers[0].isTerminated]).toEqual([2, true]);
+});
+
+test("that never says a word is ended, since its frame's process may have died, and another starts", () => {
+  start(() => Promise.reject(new Error("nobody asked")));
+  vi.advanceTimersByTime(39_000);
+  expect(workers[0].isTerminated).toBe(false);
+  vi.advanceTimersByTime(2000);
+  expect(workers[0].isTerminated).toBe(true);
+  expect(workers[1].posted[0]).toMatchObject({ type: "start", workerIndex: 0 });
 });
