@@ -388,7 +388,8 @@ export class HostSupervisor {
     if (run === null) return;
     for (const [index, running] of [...this.#running]) {
       if (wasAsleep) running.vitals.forgive(now);
-      if (!running.isHeard && now - running.startedAt > BEGIN_MS * this.#busy.factor(now)) {
+      const unheardMs = running.isHeard ? 0 : now - running.startedAt;
+      if (unheardMs > BEGIN_MS && unheardMs > BEGIN_MS * this.#busy.factor(now)) {
         const text =
           "the worker did not begin: its process has ended, or a game beside it has used up the memory";
         this.#broke(run, index, scriptFailure(text, "crash"));

@@ -32,6 +32,7 @@ function start(fetchEngine: () => Promise<Blob>): void {
     fetchEngine,
     randomKey: () => "0".repeat(32),
     isServerThere: async () => true,
+    measureSlowdown: () => 1,
   });
   vi.advanceTimersByTime(0);
   const socket = FakeSocket.last;
