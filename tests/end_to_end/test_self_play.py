@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from playwright.async_api import Browser, expect
 
 from attract_command import AttractCommand, Outcome, run_attract
+from dashboard_page import check_accessible, open_page, photograph_all, serve
 from node_driver import REPOSITORY
 
+PICTURES = REPOSITORY / "test-results" / "opponents"
 GAME = str(REPOSITORY / "benchmarks/suite/duel.ts")
 FLAGS = (
     "--workers", "2", "--instances", "8", "--seed", "3", "--no-check", "--json",
@@ -53,6 +56,29 @@ def test_C8_the_same_seed_meets_the_same_opponents(trained: Outcome, runs_dir: P
     states = [checkpoint(runs_dir / run, newest)["curriculum"]["opponents"] for run in ("one", "again")]
     assert states[0] == states[1] and len(states[0]["pool"]) == 4
     assert hashes(runs_dir / "one") == hashes(runs_dir / "again")
+
+
+async def test_the_page_of_a_run_that_ended_shows_who_played_the_strongest_first(
+    trained: Outcome, runs_dir: Path, browser: Browser
+) -> None:
+    kept = checkpoint(runs_dir / "one", trained.json["updates"])["curriculum"]["opponents"]
+    ratings = {str(version): rating for version, (rating, _), _ in kept["pool"]}
+    with serve(runs_dir) as address:
+        async with open_page(browser, address) as (page, _):
+            await page.goto(f"{address.split('#')[0]}#/runs/one")
+            rows = page.get_by_test_id("ladder").locator("tbody tr")
+            await expect(rows).to_have_count(5)
+            shown = {
+                await row.get_attribute("data-player"): await row.locator("td").first.inner_text()
+                for row in await rows.all()
+            }
+            expected = {player: f"{rating:.1f}" for player, rating in ratings.items()}
+            assert {name: text.split()[0] for name, text in shown.items() if name in ratings} == expected
+            assert "newest" in shown
+            numbers = [float(text.split()[0]) for text in shown.values()]
+            assert numbers == sorted(numbers, reverse=True)
+            await check_accessible(page, "a run with opponents")
+            await photograph_all(page, PICTURES, "ladder")
 
 
 def test_D2_a_killed_run_goes_on_with_its_pool(runs_dir: Path) -> None:

@@ -20,7 +20,6 @@ from attract.commands.own_host import gateway_with_host
 from attract.errors import ConfigurationError, CutOffError
 from attract.games.kept_game import page_folder, project_of
 from attract.games.library import GameLibrary
-from attract.playtest.difficulty import Estimate
 from attract.playtest.match import Match, MatchAtValue, MatchReport, lineups
 from attract.playtest.sweep import check_values, parse_over
 from attract.processes.exit_codes import DONE, FAILED
@@ -31,6 +30,7 @@ from attract.run.start_checks import check_same_spaces
 from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory, find_run
 from attract.schema.game import GameDescription
+from attract.schema.match import Estimate
 from attract.schema.messages import EpisodeResult, Seat
 from attract.settings.run import ServerSettings
 from attract.settings.self_play import RANDOM, SCRIPT

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 from openskill.models import PlackettLuce
 
-from attract.playtest.difficulty import Estimate, wilson
 from attract.schema.base import Count, FiniteModel, Text
+from attract.schema.match import Estimate, wilson
 
 MODEL: Final = PlackettLuce(tau=0.0)
 """Strengths that do not change during the match. Source: Weng and Lin, 2011, JMLR 12."""

@@ -214,6 +214,14 @@ export interface EpisodeEntry {
   problem: string | null;
 }
 /**
+ * A number and its 95 % interval; None: without a bound.
+ */
+export interface Estimate {
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+}
+/**
  * Result of an evaluation.
  */
 export interface EvaluationView {
@@ -522,6 +530,36 @@ export interface JoinLink {
  */
 export interface JoinRequest {
   tier: "local" | "invited";
+}
+/**
+ * One who plays in a run's training: the policy that learns, or an opponent.
+ */
+export interface LadderRow {
+  /**
+   * `newest`, `version`, `random`, or `script:` and its file.
+   */
+  player: string;
+  /**
+   * Of `version`.
+   */
+  policy_version: number | null;
+  /**
+   * 25 is the mean; of two, the one that is 13 above wins about nine of ten.
+   */
+  rating: number;
+  /**
+   * Its uncertainty.
+   */
+  rating_std: number;
+  /**
+   * Share of the last 100 whole episodes against it that the policy won, as it was then; a draw counts
+   * half. Of `newest`: against all opponents together. None: there were none.
+   */
+  win_rate: Estimate | null;
+  /**
+   * How many these are.
+   */
+  episodes: number;
 }
 /**
  * Server-sent event `lesson`: the lesson changed, or, in a run's view, the one that is played.
@@ -1875,6 +1913,10 @@ export interface RunView {
    * None without lessons.
    */
   lesson: LessonView | null;
+  /**
+   * Opponents and the policy itself, the strongest first; empty without any, or before they have played.
+   */
+  ladder: LadderRow[];
   /**
    * Current distributions of the game's parameters: the run's, overridden by the lesson's.
    */

@@ -28,6 +28,7 @@ import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GamePanel } from "./game-panel.tsx";
 import { JoinCard } from "./join-card.tsx";
+import { LadderCard } from "./ladder-card.tsx";
 import { PlaytestReports } from "./playtest-reports.tsx";
 import { FaultStrip, Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
@@ -166,6 +167,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         <>
           <PinnedCharts {...charts} />
           <RunStats run={run} fleet={live.fleet} />
+          <LadderCard run={run} chartsHref={at("charts")} />
           <FindingsCard run={run} />
           <Reports reports={live.reports} run={run} onChange={live.accept} />
         </>
