@@ -161,7 +161,9 @@ def test_a_script_outside_of_the_project_is_refused(file: str, project: Path, ru
     assert outcome.code == 2 and f"there is no player {file!r}" in outcome.stderr
 
 
-def test_players_of_runs_meet_in_a_match(trained: Outcome, runs_dir: Path) -> None:
+async def test_players_of_runs_meet_in_a_match_which_the_run_s_page_shows(
+    trained: Outcome, runs_dir: Path, browser: Browser
+) -> None:
     outcome = run_attract(
         "match", "one", "one:first", "random", "--episodes", "20", "--json", runs_dir=runs_dir
     )
@@ -171,6 +173,24 @@ def test_players_of_runs_meet_in_a_match(trained: Outcome, runs_dir: Path) -> No
     assert sorted(player["player"] for player in found["players"]) == ["one", "one:first", "random"]
     assert len(found["pairs"]) == 6
     assert all(pair["wins"] + pair["draws"] + pair["losses"] == 20 for pair in found["pairs"])
+    meant = {player["player"]: player["policy_version"] for player in found["players"]}
+    assert meant == {"one": trained.json["policy_version"], "one:first": 0, "random": None}
+    (pair,) = [pair for pair in found["pairs"] if (pair["player"], pair["opponent"]) == ("one", "random")]
+    replay = run_attract("replay", f"one:{pair['episode_id']}", "--json", runs_dir=runs_dir)
+    assert replay.code == 0 and replay.json["equal"], replay.stderr
+    kept = json.loads((runs_dir / "one" / "episodes" / f"{pair['episode_id']}.json").read_text())
+    assert sorted(seat["player"] for seat in kept["seats"]) == ["policy", "random"]
+    with serve(runs_dir) as address:
+        async with open_page(browser, address) as (page, _):
+            await page.goto(f"{address.split('#')[0]}#/runs/one/play")
+            matrix = page.get_by_test_id("match")
+            await expect(matrix.locator("tbody tr")).to_have_count(3)
+            await expect(matrix.locator("tbody a")).to_have_count(6)
+            await check_accessible(page, "a match")
+            await photograph_all(page, PICTURES, "match")
+            await page.get_by_role("link", name="an episode of one against random").click()
+            await expect(page.locator("h1")).to_contain_text("Of a match")
+            await expect(page.locator("main")).to_contain_text("random actions")
 
 
 def test_an_export_has_levels_that_a_page_can_choose(

@@ -44,3 +44,58 @@ class LadderRow(FiniteModel):
     half. Of `newest`: against all opponents together. None: there were none."""
     episodes: Count
     """How many these are."""
+
+
+class MatchPlayer(FiniteModel):
+    """One who took part."""
+
+    player: Text
+    """As it was named."""
+    rating: float
+    """25 is the mean; of two, the one that is 13 above wins about nine of ten."""
+    rating_std: float
+    """Its uncertainty."""
+    run_id: Text | None = None
+    policy_version: Count | None = None
+    """The run and the version that the name meant; None: it is none of a run."""
+
+
+class MatchPair(FiniteModel):
+    """How a player did against another."""
+
+    player: Text
+    opponent: Text
+    wins: Count
+    draws: Count
+    losses: Count
+    score: Estimate
+    """Share won; a draw counts half."""
+    episode_id: Text | None = None
+    """An episode of the two that the run keeps, if there is one that `player` won; None: none is kept."""
+
+
+class MatchAtValue(FiniteModel):
+    """The same at one value of a parameter."""
+
+    value: float
+    pairs: list[MatchPair]
+    seats: list[Estimate]
+
+
+class MatchReport(FiniteModel):
+    """`attract match`; with `--over` at all values together."""
+
+    game: Text
+    episodes: Count
+    """Of each two players."""
+    players: list[MatchPlayer]
+    """The strongest first."""
+    pairs: list[MatchPair]
+    """Each two players twice, from the view of either."""
+    seats: list[Estimate]
+    """By seat: the share that whoever sat there won, over all pairs."""
+    parameter: Text | None = None
+    """Of `--over`."""
+    at_values: list[MatchAtValue] = []
+    played_at: Text = ""
+    """UTC, ISO 8601."""

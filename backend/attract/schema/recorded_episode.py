@@ -155,7 +155,7 @@ class StarEpisode(WireModel):
     starred: bool
 
 
-EpisodeSource = Literal["evaluation", "training", "failure", "person", "check"]
+EpisodeSource = Literal["evaluation", "training", "failure", "person", "check", "match"]
 EpisodeRole = Literal["best", "worst", "median"]
 
 

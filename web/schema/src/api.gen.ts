@@ -178,7 +178,7 @@ export interface EditLabels {
  */
 export interface EpisodeEntry {
   id: string;
-  source: "evaluation" | "training" | "failure" | "person" | "check";
+  source: "evaluation" | "training" | "failure" | "person" | "check" | "match";
   /**
    * Among the episodes of its evaluation, or of that part of the training.
    */
@@ -868,6 +868,85 @@ export interface LookThing {
   y: number;
   width: number;
   height: number;
+}
+/**
+ * The same at one value of a parameter.
+ */
+export interface MatchAtValue {
+  value: number;
+  pairs: MatchPair[];
+  seats: Estimate[];
+}
+/**
+ * How a player did against another.
+ */
+export interface MatchPair {
+  player: string;
+  opponent: string;
+  wins: number;
+  draws: number;
+  losses: number;
+  /**
+   * Share won; a draw counts half.
+   */
+  score: Estimate;
+  /**
+   * An episode of the two that the run keeps, if there is one that `player` won; None: none is kept.
+   */
+  episode_id: string | null;
+}
+/**
+ * One who took part.
+ */
+export interface MatchPlayer {
+  /**
+   * As it was named.
+   */
+  player: string;
+  /**
+   * 25 is the mean; of two, the one that is 13 above wins about nine of ten.
+   */
+  rating: number;
+  /**
+   * Its uncertainty.
+   */
+  rating_std: number;
+  run_id: string | null;
+  /**
+   * The run and the version that the name meant; None: it is none of a run.
+   */
+  policy_version: number | null;
+}
+/**
+ * `attract match`; with `--over` at all values together.
+ */
+export interface MatchReport {
+  game: string;
+  /**
+   * Of each two players.
+   */
+  episodes: number;
+  /**
+   * The strongest first.
+   */
+  players: MatchPlayer[];
+  /**
+   * Each two players twice, from the view of either.
+   */
+  pairs: MatchPair[];
+  /**
+   * By seat: the share that whoever sat there won, over all pairs.
+   */
+  seats: Estimate[];
+  /**
+   * Of `--over`.
+   */
+  parameter: string | null;
+  at_values: MatchAtValue[];
+  /**
+   * UTC, ISO 8601.
+   */
+  played_at: string;
 }
 /**
  * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.

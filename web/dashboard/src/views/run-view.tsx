@@ -29,6 +29,7 @@ import { FleetCard } from "./fleet-card.tsx";
 import { GamePanel } from "./game-panel.tsx";
 import { JoinCard } from "./join-card.tsx";
 import { LadderCard } from "./ladder-card.tsx";
+import { MatchCard } from "./match-card.tsx";
 import { PlaytestReports } from "./playtest-reports.tsx";
 import { FaultStrip, Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
@@ -179,6 +180,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "play" && (
         <>
+          {(run.description?.num_agents ?? 1) > 1 && <MatchCard runId={run.run_id} entries={live.episodes} />}
           <Episodes runId={run.run_id} entries={live.episodes} />
           {run.description !== null && <PlaytestReports gameId={run.description.id} game={run.game} />}
         </>
