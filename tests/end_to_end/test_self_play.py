@@ -11,6 +11,8 @@ import onnxruntime
 import pytest
 from playwright.async_api import Browser, expect
 
+from attract.schema.episode_actions import unpack_actions
+from attract.schema.recorded_episode import PackedActions
 from attract_command import AttractCommand, Outcome, run_attract
 from dashboard_page import check_accessible, open_page, photograph_all, serve
 from node_driver import REPOSITORY
@@ -191,6 +193,39 @@ async def test_players_of_runs_meet_in_a_match_which_the_run_s_page_shows(
             await page.get_by_role("link", name="an episode of one against random").click()
             await expect(page.locator("h1")).to_contain_text("Of a match")
             await expect(page.locator("main")).to_contain_text("random actions")
+
+
+async def test_a_person_plays_any_seat_against_a_version_and_the_run_keeps_the_episode(
+    trained: Outcome, runs_dir: Path, browser: Browser
+) -> None:
+    with serve(runs_dir) as address:
+        async with open_page(browser, address) as (page, _):
+            await page.goto(f"{address.split('#')[0]}#/runs/one/play?stage=play&version=8")
+            play = page.get_by_test_id("play")
+            await expect(play).to_have_attribute("data-phase", "ready")
+            await expect(page.get_by_test_id("hud-against")).to_have_text("version 8")
+            await check_accessible(page, "a seat to choose")
+            await photograph_all(page, PICTURES, "play")
+            await page.get_by_label("Seat that you play").select_option("Seat 1")
+            await expect(play).to_have_attribute("data-phase", "ready")
+            await page.get_by_role("button", name="Record", exact=True).click()
+            await page.get_by_role("button", name="Play", exact=True).click()
+            await page.keyboard.down("ArrowUp")
+            await expect(play).to_have_attribute("data-phase", "over", timeout=90_000)
+            score = await play.text_content()
+            await expect(page.get_by_test_id("recorded-episodes")).to_contain_text("★ Played by hand")
+    (path,) = (runs_dir / "one" / "episodes").glob("*-person-*.json")
+    episode = json.loads(path.read_text())
+    assert episode["seats"] == [
+        {"player": "policy", "policy_id": "main", "policy_version": 8},
+        {"player": "person"},
+    ]
+    actions = unpack_actions(PackedActions.model_validate(episode["actions"]))
+    # The game's first action is up, which was held from the first steps on.
+    assert np.mean(actions[:, 1] == 0) > 0.8 and len(set(actions[:, 0].tolist())) == 3
+    replay = run_attract("replay", f"one:{path.stem}", "--json", runs_dir=runs_dir)
+    assert replay.code == 0 and replay.json["equal"], replay.stderr
+    assert f"Score {episode['returns'][1]:g}" in str(score)
 
 
 def test_an_export_has_levels_that_a_page_can_choose(

@@ -157,7 +157,14 @@ export interface DemonstrationEntry {
    */
   ended: boolean;
   created_at: string;
+  /**
+   * Of the agent that is shown.
+   */
   player: string;
+  /**
+   * Which one that is: the person's, or the first.
+   */
+  agent: number;
   /**
    * Why the file cannot be used.
    */

@@ -63,7 +63,8 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
       const policy = new WatchedPolicy(advisers.runId, made, advisers.seats);
       const { policy_id: id, policy_version: played } = episode.seats[0];
       // In a match an id begins with the run.
-      const isOthers = id?.includes(".") && !id.startsWith(`${advisers.runId}.`);
+      const isOthers =
+        id?.includes(".") && !advisers.seats.includes(id) && !id.startsWith(`${advisers.runId}.`);
       const version = isOthers ? null : played;
       // A version of another run, or that is not kept any more: the newest says what it would do.
       if (version === null) await policy.play(null, NONE);
