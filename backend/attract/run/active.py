@@ -333,9 +333,7 @@ class ActiveRun:
         seed: int,
         parameters: Mapping[str, float] | None = None,
     ) -> tuple[Sequence[EpisodeResult], Sequence[RecordedEpisode]]:
-        """Play fixed-seed episodes with a player on each seat, each episode to its end.
-
-        Returns: the results, and some of the episodes as they were played.
+        """Results of fixed-seed episodes with a player on each seat, and some of them as they were played.
 
         Args:
             seats: one per agent, each with a policy of an id that is none of this run, or random.
