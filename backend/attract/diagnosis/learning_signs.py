@@ -217,7 +217,8 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
         return None
     if is_hopeless(history, facts):
         num_updates, progress = 30, "they do not improve"
-    elif _is_left_to_chance(history):
+    # Against opponents that become stronger the return stays where it is.
+    elif _is_left_to_chance(history) and not facts.settings.self_play.is_on:
         num_updates, progress = STALLED_UPDATES, f"they no longer improve ({return_text(history)})"
     else:
         return None

@@ -204,6 +204,8 @@ def test_a_critic_that_foresees_nothing_is_told_where_better_returns_are_still_l
     sign = signs.value_unexplained(history((10, begun), (25, found)), FACTS)
     assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
     assert sign.text.endswith("and they no longer improve (3.3)")
+    opponents = run_facts({"self_play": {"seats": "newest,pool"}}, num_agents=2)
+    assert signs.value_unexplained(history((10, begun), (25, found)), opponents) is None
     # It was better or worse 20 updates ago, the ends are alike, or it is early.
     assert signs.value_unexplained(history((10, begun), (20, found)), FACTS) is None
     worse = found | {"rollout/ep_rew_mean": 1.5}
