@@ -92,6 +92,14 @@ PLANTED = (
     Run("dice", "dice.ts", (), ("value-unexplained",), "the reward is chance alone"),
     Run("recall", "recall.ts", (), ("value-unexplained",), "it needs a memory and has none"),
     Run(
+        "circles",
+        "rock-paper-scissors.ts",
+        ("--seats", "newest,pool", "--no-check"),
+        ("loses-to-past",),
+        "each move is beaten by another, and it answers the newest opponents",
+        400_000,
+    ),
+    Run(
         "many-epochs",
         "catch.ts",
         ("--ppo.n-epochs", "60", "--ppo.minibatch-steps", "64", "--ppo.target-kl", "1000"),
@@ -111,6 +119,7 @@ SOUND = (
     Run("pendulum", "pendulum", total_steps=150_000),
     Run("harvest", "harvest", total_steps=100_000),
     Run("memory", "memory", total_steps=150_000),
+    Run("duel", "../../suite/duel.ts", ("--seats", "newest,pool", "--no-check")),
 )
 """They learn: nothing is to be said of them."""
 
@@ -175,7 +184,7 @@ def _rounded(value: float) -> float:
 
 def table_line(run: Run, stream: Stream) -> str:
     """The guide's line about a run: what was planted, and what the run said first."""
-    planted = run.fault or f"nothing (`{run.game.removesuffix('.ts')}`)"
+    planted = run.fault or f"nothing (`{Path(run.game).stem}`)"
     first = next(iter(stream.said()), None)
     if first is None:
         return f"| {planted} | nothing | |"

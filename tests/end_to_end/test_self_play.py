@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from playwright.async_api import Browser, expect
 
+from attract.schema.episode_actions import unpack_actions
+from attract.schema.recorded_episode import PackedActions
 from attract_command import AttractCommand, Outcome, run_attract
+from dashboard_page import check_accessible, open_page, photograph_all, serve
 from node_driver import REPOSITORY
 
+PICTURES = REPOSITORY / "test-results" / "opponents"
 GAME = str(REPOSITORY / "benchmarks/suite/duel.ts")
 FLAGS = (
     "--workers", "2", "--instances", "8", "--seed", "3", "--no-check", "--json",
@@ -53,6 +58,29 @@ def test_C8_the_same_seed_meets_the_same_opponents(trained: Outcome, runs_dir: P
     states = [checkpoint(runs_dir / run, newest)["curriculum"]["opponents"] for run in ("one", "again")]
     assert states[0] == states[1] and len(states[0]["pool"]) == 4
     assert hashes(runs_dir / "one") == hashes(runs_dir / "again")
+
+
+async def test_the_page_of_a_run_that_ended_shows_who_played_the_strongest_first(
+    trained: Outcome, runs_dir: Path, browser: Browser
+) -> None:
+    kept = checkpoint(runs_dir / "one", trained.json["updates"])["curriculum"]["opponents"]
+    ratings = {str(version): rating for version, (rating, _), _ in kept["pool"]}
+    with serve(runs_dir) as address:
+        async with open_page(browser, address) as (page, _):
+            await page.goto(f"{address.split('#')[0]}#/runs/one")
+            rows = page.get_by_test_id("ladder").locator("tbody tr")
+            await expect(rows).to_have_count(5)
+            shown = {
+                await row.get_attribute("data-player"): await row.locator("td").first.inner_text()
+                for row in await rows.all()
+            }
+            expected = {player: f"{rating:.1f}" for player, rating in ratings.items()}
+            assert {name: text.split()[0] for name, text in shown.items() if name in ratings} == expected
+            assert "newest" in shown
+            numbers = [float(text.split()[0]) for text in shown.values()]
+            assert numbers == sorted(numbers, reverse=True)
+            await check_accessible(page, "a run with opponents")
+            await photograph_all(page, PICTURES, "ladder")
 
 
 def test_D2_a_killed_run_goes_on_with_its_pool(runs_dir: Path) -> None:
@@ -167,7 +195,9 @@ def test_a_script_outside_of_the_project_is_refused(file: str, project: Path, ru
     assert outcome.code == 2 and f"there is no player {file!r}" in outcome.stderr
 
 
-def test_players_of_runs_meet_in_a_match(trained: Outcome, runs_dir: Path) -> None:
+async def test_players_of_runs_meet_in_a_match_which_the_run_s_page_shows(
+    trained: Outcome, runs_dir: Path, browser: Browser
+) -> None:
     outcome = run_attract(
         "match", "one", "one:first", "random", "--episodes", "20", "--json", runs_dir=runs_dir
     )
@@ -177,6 +207,57 @@ def test_players_of_runs_meet_in_a_match(trained: Outcome, runs_dir: Path) -> No
     assert sorted(player["player"] for player in found["players"]) == ["one", "one:first", "random"]
     assert len(found["pairs"]) == 6
     assert all(pair["wins"] + pair["draws"] + pair["losses"] == 20 for pair in found["pairs"])
+    meant = {player["player"]: player["policy_version"] for player in found["players"]}
+    assert meant == {"one": trained.json["policy_version"], "one:first": 0, "random": None}
+    (pair,) = [pair for pair in found["pairs"] if (pair["player"], pair["opponent"]) == ("one", "random")]
+    replay = run_attract("replay", f"one:{pair['episode_id']}", "--json", runs_dir=runs_dir)
+    assert replay.code == 0 and replay.json["equal"], replay.stderr
+    kept = json.loads((runs_dir / "one" / "episodes" / f"{pair['episode_id']}.json").read_text())
+    assert sorted(seat["player"] for seat in kept["seats"]) == ["policy", "random"]
+    with serve(runs_dir) as address:
+        async with open_page(browser, address) as (page, _):
+            await page.goto(f"{address.split('#')[0]}#/runs/one/play")
+            matrix = page.get_by_test_id("match")
+            await expect(matrix.locator("tbody tr")).to_have_count(3)
+            await expect(matrix.locator("tbody a")).to_have_count(6)
+            await check_accessible(page, "a match")
+            await photograph_all(page, PICTURES, "match")
+            await page.get_by_role("link", name="an episode of one against random").click()
+            await expect(page.locator("h1")).to_contain_text("Of a match")
+            await expect(page.locator("main")).to_contain_text("random actions")
+
+
+async def test_a_person_plays_any_seat_against_a_version_and_the_run_keeps_the_episode(
+    trained: Outcome, runs_dir: Path, browser: Browser
+) -> None:
+    with serve(runs_dir) as address:
+        async with open_page(browser, address) as (page, _):
+            await page.goto(f"{address.split('#')[0]}#/runs/one/play?stage=play&version=8")
+            play = page.get_by_test_id("play")
+            await expect(play).to_have_attribute("data-phase", "ready")
+            await expect(page.get_by_test_id("hud-against")).to_have_text("version 8")
+            await check_accessible(page, "a seat to choose")
+            await photograph_all(page, PICTURES, "play")
+            await page.get_by_label("Seat that you play").select_option("Seat 1")
+            await expect(play).to_have_attribute("data-phase", "ready")
+            await page.get_by_role("button", name="Record", exact=True).click()
+            await page.get_by_role("button", name="Play", exact=True).click()
+            await page.keyboard.down("ArrowUp")
+            await expect(play).to_have_attribute("data-phase", "over", timeout=90_000)
+            score = await play.text_content()
+            await expect(page.get_by_test_id("recorded-episodes")).to_contain_text("★ Played by hand")
+    (path,) = (runs_dir / "one" / "episodes").glob("*-person-*.json")
+    episode = json.loads(path.read_text())
+    assert episode["seats"] == [
+        {"player": "policy", "policy_id": "main", "policy_version": 8},
+        {"player": "person"},
+    ]
+    actions = unpack_actions(PackedActions.model_validate(episode["actions"]))
+    # The game's first action is up, which was held from the first steps on.
+    assert np.mean(actions[:, 1] == 0) > 0.8 and len(set(actions[:, 0].tolist())) == 3
+    replay = run_attract("replay", f"one:{path.stem}", "--json", runs_dir=runs_dir)
+    assert replay.code == 0 and replay.json["equal"], replay.stderr
+    assert f"Score {episode['returns'][1]:g}" in str(score)
 
 
 def test_an_export_has_levels_that_a_page_can_choose(

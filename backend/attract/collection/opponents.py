@@ -10,12 +10,17 @@ import numpy as np
 from openskill.models import PlackettLuce, PlackettLuceRating
 
 from attract.schema.base import MAX_AGENTS
+from attract.schema.match import Estimate, LadderRow, wilson
 from attract.schema.messages import Seat, Seed
 from attract.settings.collection import MAIN
 from attract.settings.self_play import NEWEST, OF_RUN, POOL, RANDOM, SelfPlaySettings, policy_id_of
 
 WINDOW: Final = 100
 """Episodes whose results make a win rate."""
+MAX_SHOWN: Final = 100
+"""Versions of the pool on the ladder: the strongest. A pool may have ten times as many."""
+TELLING: Final = WINDOW
+"""Episodes against a version from which on its share of wins says something."""
 EASIEST: Final = 0.02
 """Least weight of a version that is always beaten, so that it still comes now and then."""
 LINEUPS: Final = 4
@@ -42,6 +47,11 @@ class Opponent:
         """How often it comes where the hard ones come more often: (1 - win rate) squared."""
         rate = sum(self.scores) / len(self.scores) if self.scores else 0.5
         return max(EASIEST, (1.0 - rate) ** 2)
+
+    @property
+    def win_rate(self) -> Estimate | None:
+        """Share that the learning policy won against it; None: they have not met."""
+        return _win_rate(self.scores)
 
 
 class Opponents:
@@ -186,7 +196,36 @@ class Opponents:
             "rollout/win_rate": sum(self._scores) / len(self._scores),
             "rollout/rating": self._rating.mu,
             "rollout/rating_std": self._rating.sigma,
+            **self._hardest(),
         }
+
+    def _hardest(self) -> dict[str, float]:
+        """The past version that the policy does worst against, of those that it has met often enough."""
+        known = [
+            (won.high or 0.0, version, won.mean or 0.0, len(opponent.scores))
+            for version, opponent in self._pool.items()
+            if len(opponent.scores) >= TELLING and (won := opponent.win_rate) is not None
+        ]
+        if not known:
+            return {}
+        _, version, share, episodes = min(known)
+        return {
+            "rollout/hardest_win_rate": share,
+            "rollout/hardest_version": float(version),
+            "rollout/hardest_episodes": float(episodes),
+        }
+
+    def ladder(self) -> list[LadderRow]:
+        """Who has played, the strongest first; empty before the first episode that counts."""
+        if not self._scores:
+            return []
+        pool = sorted(self._pool.items(), key=lambda member: -member[1].rating.mu)[:MAX_SHOWN]
+        rows = [
+            _row(NEWEST, self._rating, self._scores),
+            *(_row(player, one.rating, one.scores) for player, one in self._others.items()),
+            *(_row("version", one.rating, one.scores, version) for version, one in pool),
+        ]
+        return sorted(rows, key=lambda row: -row.rating)
 
     def has_won(self, share: float) -> bool:
         """Whether the policy won this share of the last 100 episodes against whom `against` names, or all.
@@ -251,6 +290,21 @@ def _player_of(seat: Seat) -> int | str:
 
 def _score(own: float, other: float) -> float:
     return 0.5 if own == other else float(own > other)
+
+
+def _win_rate(scores: Scores) -> Estimate | None:
+    return wilson(sum(scores) / len(scores), len(scores)) if scores else None
+
+
+def _row(player: str, rating: PlackettLuceRating, scores: Scores, version: int | None = None) -> LadderRow:
+    return LadderRow(
+        player=player,
+        policy_version=version,
+        rating=rating.mu,
+        rating_std=rating.sigma,
+        win_rate=_win_rate(scores),
+        episodes=len(scores),
+    )
 
 
 def _numbers(rating: PlackettLuceRating) -> list[float]:

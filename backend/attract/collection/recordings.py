@@ -34,9 +34,10 @@ def take(state: CollectionState, worker: Worker, message: EpisodeRecorded) -> No
         )
     _check(state.require_described().description, message.episode, "episode_recorded.episode")
     version = max((seat.policy_version or 0 for seat in message.episode.seats), default=0)
-    if version > lease.version:
+    newest = max([lease.version, *(version for _, version in lease.opponents)])
+    if version > newest:
         raise malformed(
-            f"episode_recorded.episode.seats: version {version}, the lease is of {lease.version}",
+            f"episode_recorded.episode.seats: version {version}, the lease is of {newest}",
             fix="name the versions that played",
         )
     lease.recorded.append(message.episode)

@@ -31,7 +31,6 @@ from attract.playtest.difficulty import (
     Band,
     BandName,
     DifficultyReport,
-    Estimate,
     Step,
     ValueDifficulty,
     Wins,
@@ -42,6 +41,7 @@ from attract.playtest.findings import Build, players_of
 from attract.playtest.players import crowd
 from attract.playtest.report_page import page_of
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
+from attract.schema.match import Estimate
 from attract.server.app_server import run_async
 from attract.settings.file import read_settings_file
 from attract.settings.run import ServerSettings

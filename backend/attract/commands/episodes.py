@@ -89,7 +89,7 @@ def _chosen(entries: Sequence[EpisodeEntry], chosen: Chosen, run_id: str) -> str
     if chosen == "failed":
         found = [entry for entry in entries if entry.end_reason == "failed"]
     else:
-        whole = [entry for entry in entries if entry.end_reason != "failed"]
+        whole = [entry for entry in entries if entry.end_reason != "failed" and entry.source != "match"]
         found = [entry for entry in whole if entry.source == "evaluation"] or whole
     if not found:
         raise ConfigurationError(f"{run_id} keeps no such episode", setting=f"--{chosen}")

@@ -202,7 +202,7 @@ async def _keep(
 
 def _described(game: GameDescription, played: list[Demonstrated]) -> str:
     steps = sum(play.episode.num_steps for play in played)
-    players = ", ".join(sorted({seat.player for play in played for seat in play.episode.seats[:1]}))
+    players = ", ".join(sorted({play.episode.seats[play.episode.shown_agent].player for play in played}))
     episodes = "1 demonstration" if len(played) == 1 else f"{len(played)} demonstrations"
     return f"{game.id}: {episodes} by {players}, {steps:,} steps, mean return {_mean_return(played):.4g}"
 

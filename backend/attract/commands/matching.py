@@ -17,11 +17,10 @@ from attract.commands.json_output import print_answer
 from attract.commands.match import MatchOptions
 from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
-from attract.errors import ConfigurationError, CutOffError
+from attract.errors import AttractError, ConfigurationError, CutOffError
 from attract.games.kept_game import page_folder, project_of
 from attract.games.library import GameLibrary
-from attract.playtest.difficulty import Estimate
-from attract.playtest.match import Match, MatchAtValue, MatchReport, lineups
+from attract.playtest.match import Match, lineups
 from attract.playtest.sweep import check_values, parse_over
 from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
@@ -31,10 +30,15 @@ from attract.run.players import run_player
 from attract.run.start_checks import check_same_spaces
 from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
+from attract.runs.matches import keep_match
 from attract.schema.game import GameDescription
+from attract.schema.match import Estimate, MatchAtValue, MatchReport
 from attract.schema.messages import EpisodeResult, Seat
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
 from attract.settings.self_play import RANDOM, SCRIPT
+
+Played = tuple[Sequence[EpisodeResult], Sequence[RecordedEpisode]]
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ class Player:
     def script(self) -> str | None:
         """The file of its module; None: it is none."""
         return self.name.removeprefix(SCRIPT) if self.name.startswith(SCRIPT) else None
+
+    @property
+    def meant(self) -> dict[str, object]:
+        """Run and version, as the answer has them."""
+        if self.directory is None:
+            return {}
+        return {"run_id": self.directory.run_id, "policy_version": self.version}
 
     def seat(self, agent: int) -> Seat:
         """It on one seat."""
@@ -96,7 +107,16 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
             )
             whole.absorb(played)
             at_values += [] if term is None else [played.at(value) for value in term.values()]
-    report = whole.report(game.id).model_copy(update={"parameter": parameter, "at_values": at_values})
+    named = {player.name: player.meant for player in players}
+    report = whole.report(game.id)
+    standing = [player.model_copy(update=named[player.player]) for player in report.players]
+    found = {"players": standing, "parameter": parameter, "at_values": at_values}
+    report = report.model_copy(update=found)
+    try:
+        agent_steps = RunArchive(server.runs_dir).view(directory.run_id).agent_steps
+        report = keep_match(directory, report, whole.kept, agent_steps)
+    except AttractError as error:
+        say(console, f"the match is not kept: {error}")
     if options.json_output:
         print_answer(report)
     else:
@@ -151,12 +171,14 @@ class Arena:
                 continue
             seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
             models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
-            results = await _until(
+            results, recorded = await _until(
                 self._run.match(seats, models, scripts, share, seed=seed, parameters=parameters),
                 self._interrupts,
             )
             for result in results:
                 match.count(lineup, result.returns)
+            for episode in recorded:
+                match.keep(lineup, episode)
         return match
 
 
@@ -229,9 +251,7 @@ def _shares(episodes: int, num_lineups: int) -> list[int]:
     return [end - start for start, end in pairwise(cuts)]
 
 
-async def _until(
-    played: Coroutine[None, None, Sequence[EpisodeResult]], interrupts: Interrupts
-) -> Sequence[EpisodeResult]:
+async def _until(played: Coroutine[None, None, Played], interrupts: Interrupts) -> Played:
     async with beside(played) as task, beside(interrupts.first.wait()) as first:
         await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
         if task.done():

@@ -51,6 +51,8 @@ SYMPTOMS: Final = (
     Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
     Symptom("short-sighted", learning.short_sighted, 5, alone=True),
     Symptom("values-too-high", learning.values_too_high, 20, alone=True),
+    # Returns that no longer improve follow from it: who learned to beat one version has forgotten another.
+    Symptom("loses-to-past", learning.loses_to_past, 10, alone=True),
     Symptom("explores-long", learning.explores_long, 10, alone=True),
     Symptom("still-random", learning.still_random, 10, alone=True),
     Symptom("buffer-small", learning.buffer_small, 10, alone=True),

@@ -19,6 +19,7 @@ from attract.diagnosis.sign import (
     return_text,
 )
 from attract.diagnosis.verdict import Measured, Verdict, judge, number_text
+from attract.schema.match import wilson
 from attract.settings.off_policy import OffPolicySettings
 
 SETTLED_EPSILON = 0.1
@@ -108,6 +109,11 @@ def buffer_small(history: History, facts: RunFacts) -> Sign | None:
     return None
 
 
+BEATEN = 0.4
+"""Upper bound of a share's interval below which the policy is beaten. A pool of ten is looked at after each
+update: where all are equally strong, one run of six is told so by chance at 0.45, one of sixty at 0.4."""
+MIN_MET = 100
+"""Episodes against a version that say how strong it is."""
 HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
 SMALL_KL = 1e-5
@@ -211,7 +217,8 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
         return None
     if is_hopeless(history, facts):
         num_updates, progress = 30, "they do not improve"
-    elif _is_left_to_chance(history):
+    # Against opponents that become stronger the return stays where it is.
+    elif _is_left_to_chance(history) and not facts.settings.self_play.is_on:
         num_updates, progress = STALLED_UPDATES, f"they no longer improve ({return_text(history)})"
     else:
         return None
@@ -234,6 +241,25 @@ def _is_left_to_chance(history: History) -> bool:
         return False
     # In a solved CartPole no value is predicted either: its episodes are alike.
     return now.std > WIDE * abs(now.mean) and not now.exceeds(before) and not before.exceeds(now)
+
+
+def loses_to_past(history: History, facts: RunFacts) -> Sign | None:
+    """The newest version is beaten by one of its past versions: it goes in circles."""
+    share, version, episodes = (
+        history.median(f"rollout/hardest_{name}", 1) for name in ("win_rate", "version", "episodes")
+    )
+    if share is None or version is None or episodes is None or episodes < MIN_MET:
+        return None
+    interval = wilson(share, episodes)
+    if interval.low is None or interval.high is None or interval.high >= BEATEN:
+        return None
+    text = (
+        f"the newest version wins {percent(share)} of the last {episodes:.0f} episodes against version "
+        f"{version:.0f}, an older one (95 % interval {percent(interval.low)} to {percent(interval.high)}): "
+        "it forgets how to beat what it did before"
+    )
+    numbers = {"algorithm": facts.settings.algorithm, "lower_rate": facts.algorithm.learning_rate / 5}
+    return Sign(share, text, "loses-to-past", numbers)
 
 
 def no_improvement(history: History, facts: RunFacts) -> Sign | None:

@@ -72,6 +72,11 @@ _COMMON: Mapping[str, Advice] = {
         "Lower the weight of `{term}` in the game's `rewardTerms` until the other terms matter"
     ),
     "observation-constant": Advice("Check that the game updates it. Remove it if it is meant to be constant"),
+    "loses-to-past": Advice(
+        "Lower the learning rate: `{setting}`. Or let the versions that beat it come more often "
+        "(`--self-play.draw hard`), or keep more of them (`--self-play.window 50`)",
+        "--{algorithm}.learning-rate {lower_rate:.2g}",
+    ),
     "no-improvement": Advice(
         "Play the game on the dashboard. Check that every action has an effect, and that the observation "
         "contains what you look at"

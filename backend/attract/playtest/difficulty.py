@@ -16,6 +16,7 @@ from attract.playtest.outcomes import GAME_ENDS, LENGTH, RETURN, Outcome, Outcom
 from attract.playtest.report import PlayerOutcome
 from attract.schema.base import Count, FiniteModel, Name, Text
 from attract.schema.game import GameDescription
+from attract.schema.match import Estimate, wilson
 
 REPORT_VERSION: Final = 1
 WON: Final = "won"
@@ -24,22 +25,12 @@ DIFFICULTY: Final = "difficulty"
 TOGETHER: Final = "all players"
 LOW_QUANTILE, HIGH_QUANTILE = 0.05, 0.95
 """Returns that count as 0 and as 1, over the episodes of all values."""
-NORMAL_975: Final = 1.959964
-"""Quantile 0.975 of the normal distribution."""
 BandName = Literal["difficulty", "win_rate", "attempts", "return", "length"]
 Band = tuple[float | None, float | None]
 WinRule = Literal["metric", "time_limit", "ended"]
 Number = Callable[[Outcome], float]
 Pair = tuple[str, str, Mapping[int, float], Mapping[int, float]]
 """Player, number, and its values by seed before and now."""
-
-
-class Estimate(FiniteModel):
-    """A number and its 95 % interval; None: without a bound."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
 
 
 class ValueDifficulty(FiniteModel):
@@ -212,17 +203,6 @@ def share(by_seed: Sequence[float], per_seed: int) -> Estimate:
     elif rate in (0.0, 1.0):
         total = float(seeds)
     return wilson(rate, total)
-
-
-def wilson(rate: float, total: float) -> Estimate:
-    """A share of `total` independent episodes, 1 or more, with its 95 % interval. Source: Wilson, 1927."""
-    square = NORMAL_975**2
-    middle = (rate + square / (2 * total)) / (1 + square / total)
-    half = math.sqrt(rate * (1 - rate) / total + square / (4 * total**2))
-    half *= NORMAL_975 / (1 + square / total)
-    low = 0.0 if rate == 0 else max(0.0, middle - half)
-    high = 1.0 if rate == 1 else min(1.0, middle + half)
-    return Estimate(mean=rate, low=low, high=high)
 
 
 def mean(by_seed: Sequence[float]) -> Estimate:

@@ -9,61 +9,14 @@ from typing import Final
 import numpy as np
 from openskill.models import PlackettLuce
 
-from attract.playtest.difficulty import Estimate, wilson
-from attract.schema.base import Count, FiniteModel, Text
+from attract.schema.match import Estimate, MatchAtValue, MatchPair, MatchPlayer, MatchReport, wilson
+from attract.schema.recorded_episode import RecordedEpisode
 
 MODEL: Final = PlackettLuce(tau=0.0)
 """Strengths that do not change during the match. Source: Weng and Lin, 2011, JMLR 12."""
+Episodes = dict[tuple[str, str], RecordedEpisode]
 PASSES: Final = 8
 """How often the results are gone through for the ratings, in another order each time."""
-
-
-class MatchPlayer(FiniteModel):
-    """One who took part."""
-
-    player: Text
-    """As it was named."""
-    rating: float
-    """25 is the mean; of two, the one that is 13 above wins about nine of ten."""
-    rating_std: float
-    """Its uncertainty."""
-
-
-class MatchPair(FiniteModel):
-    """How a player did against another."""
-
-    player: Text
-    opponent: Text
-    wins: Count
-    draws: Count
-    losses: Count
-    score: Estimate
-    """Share won; a draw counts half."""
-
-
-class MatchAtValue(FiniteModel):
-    """The same at one value of a parameter."""
-
-    value: float
-    pairs: list[MatchPair]
-    seats: list[Estimate]
-
-
-class MatchReport(FiniteModel):
-    """`attract match`; with `--over` at all values together."""
-
-    game: Text
-    episodes: Count
-    """Of each two players."""
-    players: list[MatchPlayer]
-    """The strongest first."""
-    pairs: list[MatchPair]
-    """Each two players twice, from the view of either."""
-    seats: list[Estimate]
-    """By seat: the share that whoever sat there won, over all pairs."""
-    parameter: Text | None = None
-    """Of `--over`."""
-    at_values: list[MatchAtValue] = []
 
 
 def lineups(num_players: int, num_agents: int) -> Iterator[tuple[int, ...]]:
@@ -118,6 +71,9 @@ class Match:
     num_agents: int
     _pairs: dict[tuple[int, int], Tally] = field(default_factory=dict[tuple[int, int], Tally])
     _seats: list[Tally] = field(init=False)
+    _won: Episodes = field(default_factory=Episodes)
+    """By winner and loser."""
+    _drawn: Episodes = field(default_factory=Episodes)
     _games: list[tuple[int, int, float, float]] = field(default_factory=list[tuple[int, int, float, float]])
 
     def __post_init__(self) -> None:
@@ -125,18 +81,26 @@ class Match:
 
     def count(self, lineup: Sequence[int], returns: Sequence[float]) -> None:
         """One episode of a line-up of two players. The return of a player on several seats is their mean."""
-        first, second = sorted(set(lineup))
-        scores = {
-            player: fmean(value for seat, value in zip(lineup, returns, strict=True) if seat == player)
-            for player in (first, second)
-        }
-        own, other = scores[first], scores[second]
+        first, second, own, other = _sides(lineup, returns)
         self._pairs.setdefault((first, second), Tally()).add(own, other)
         self._pairs.setdefault((second, first), Tally()).add(other, own)
         self._games.append((first, second, own, other))
         for seat, tally in enumerate(self._seats):
             others = [value for place, value in enumerate(returns) if place != seat]
             tally.add(returns[seat], max(others))
+
+    def keep(self, lineup: Sequence[int], episode: RecordedEpisode) -> None:
+        """An episode of a line-up as it was played: the first stays that either of the two won."""
+        first, second, own, other = _sides(lineup, episode.returns)
+        if other > own:
+            first, second = second, first
+        kept = self._drawn if own == other else self._won
+        kept.setdefault((self.players[first], self.players[second]), episode)
+
+    @property
+    def kept(self) -> Episodes:
+        """By winner and loser, an episode; of those that never won one against each other a draw."""
+        return self._drawn | self._won
 
     def absorb(self, other: "Match") -> None:
         """Count what another match of the same players counted."""
@@ -145,6 +109,7 @@ class Match:
         for own, tally in zip(self._seats, other._seats, strict=True):
             own.absorb(tally)
         self._games += other._games
+        self._won, self._drawn = other._won | self._won, other._drawn | self._drawn
 
     def report(self, game: str) -> MatchReport:
         """What came of it; at least one episode of each pair was counted."""
@@ -191,3 +156,13 @@ class Match:
             for player, rating, deviation in zip(self.players, ratings, deviations, strict=True)
         ]
         return sorted(found, key=lambda player: -player.rating)
+
+
+def _sides(lineup: Sequence[int], returns: Sequence[float]) -> tuple[int, int, float, float]:
+    """The two players of a line-up, and what each came to: the mean over its seats."""
+    first, second = sorted(set(lineup))
+    own, other = (
+        fmean(value for seat, value in zip(lineup, returns, strict=True) if seat == player)
+        for player in (first, second)
+    )
+    return first, second, own, other

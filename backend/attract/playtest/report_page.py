@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from attract.playtest.difficulty import DifficultyReport, Estimate, ValueDifficulty
+from attract.playtest.difficulty import DifficultyReport, ValueDifficulty
 from attract.playtest.report import BuildFinding, Report
 from attract.playtest.templates import WEB, html_text, rendered
 from attract.schema.episode_actions import deflated
+from attract.schema.match import Estimate
 from attract.schema.recorded_episode import RecordedEpisode
 
 WIDTH, HEIGHT, MARGIN = 720, 320, 48

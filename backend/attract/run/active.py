@@ -331,8 +331,8 @@ class ActiveRun:
         *,
         seed: int,
         parameters: Mapping[str, float] | None = None,
-    ) -> Sequence[EpisodeResult]:
-        """Play fixed-seed episodes with a player on each seat, each episode to its end.
+    ) -> tuple[Sequence[EpisodeResult], Sequence[RecordedEpisode]]:
+        """Results of fixed-seed episodes with a player on each seat, and some of them as they were played.
 
         Args:
             seats: one per agent, each with a policy of an id that is none of this run, or random.
@@ -353,7 +353,7 @@ class ActiveRun:
             values = {name: ParameterDistribution(values=[value]) for name, value in parameters.items()}
             request = replace(request, parameters=values)
         answer = await self._ask(request)
-        return answer.results
+        return answer.results, await self._episodes.filled(answer.recorded)
 
     async def _ask(self, request: EvaluationRequest) -> AnswerEvaluation:
         await self.has_policy()

@@ -65,6 +65,8 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     record: Recording = "extremes" if state.trains and state.settings.recording.keeps else "none"
     if request.record_all:
         record = "all"
+    elif request.seats:
+        record = "extremes"
     state.collect(
         inputs.request_evaluation,
         now,
@@ -97,7 +99,7 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
             effects.Publish("finding", finding) for finding in state.progress.examine_evaluation(values)
         ]
     if request.purpose == "asked":
-        recorded = effect.recorded if request.record_all else ()
+        recorded = effect.recorded if request.record_all or request.seats else ()
         state.out.append(effects.AnswerEvaluation(request.request_id, view, recorded, effect.results))
     elif request.purpose == "goal" and not state.life.is_ending:
         goal_evaluated(state, request.update, view, now)

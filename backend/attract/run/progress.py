@@ -31,6 +31,7 @@ from attract.schema.api import (
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.learner import Counters, Ready
+from attract.schema.match import LadderRow
 from attract.schema.messages import ParameterDistribution
 from attract.settings.collection import policy_ids
 from attract.settings.run import RunSettings
@@ -118,6 +119,8 @@ class RunProgress:
         """What the return is compared with, once it is measured."""
         self.win_rate: float | None = None
         """Against opponents, as of the last update."""
+        self.ladder: list[LadderRow] = []
+        """Who has played, as of the last update."""
         self._lost_workers: Finding | None = None
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
@@ -152,6 +155,7 @@ class RunProgress:
         """How a run that goes on stood last: these are its numbers until it has newer ones."""
         self.counters = Counters.model_validate(view.model_dump(include=_COUNTED))
         self.policy_version, self.evaluation = view.policy_version, view.evaluation
+        self.ladder = view.ladder
         self._seconds_before = view.elapsed_seconds
         self._return_before, self._learned_before = view.episode_return_mean, view.learned
 
@@ -333,6 +337,7 @@ class RunProgress:
             random_play=self.random_play,
             learned=self._learned_before if mean is None else self.verdict().learned,
             lesson=self.lesson(),
+            ladder=self.ladder,
             parameters=self.parameters,
             description=self.description,
             game_reference=self._game,

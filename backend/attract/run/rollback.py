@@ -49,5 +49,7 @@ def _forget_later(directory: RunDirectory, version: int) -> None:
                 "elapsed_seconds": store.last_seconds(),
                 "episode_return_mean": mean,
                 "evaluation": None,
+                # Its checkpoint has that of its time.
+                "ladder": [],
             },
         )

@@ -185,6 +185,7 @@ def _won(state: CoreState) -> dict[str, float]:
     opponents = state.collection.opponents
     values = {} if opponents is None else opponents.metrics()
     state.progress.win_rate = values.get("rollout/win_rate")
+    state.progress.ladder = [] if opponents is None else opponents.ladder()
     return values
 
 

@@ -23,10 +23,12 @@ from attract.runs.directory import MAX_MODEL_BYTES, MODEL, RunDirectory, list_ru
 from attract.runs.disk import is_locked
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_entries import read_entries
+from attract.runs.matches import read_match
 from attract.runs.metrics import Event, MetricsStore
 from attract.runs.plain_text import plain
 from attract.runs.trash import TRASH, deleted_runs
 from attract.schema.api import LogEntry, RunState, RunView
+from attract.schema.match import MatchReport
 from attract.schema.metrics import MetricsView
 from attract.schema.run_list import VersionEvaluation, VersionView
 from attract.settings.collection import policy_ids
@@ -242,6 +244,11 @@ class RunArchive:
         """Id of the run's newest kept event, 0 without any."""
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+    @_of_run
+    def match(self, run_id: str) -> MatchReport | None:
+        """The newest match that its player was the first of; None: there was none."""
+        return read_match(self.directory(run_id))
 
     @_of_run
     def log_entries(self, run_id: str, *, whole: bool = True) -> list[LogEntry]:

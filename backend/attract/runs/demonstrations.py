@@ -109,5 +109,6 @@ def _entry(episode: RecordedEpisode, name: str) -> DemonstrationEntry:
         num_steps=episode.num_steps,
         ended=episode.end_reason != "stopped",
         created_at=episode.created_at,
-        player=episode.seats[0].player,
+        player=episode.seats[episode.shown_agent].player,
+        agent=episode.shown_agent,
     )

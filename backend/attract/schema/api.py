@@ -7,6 +7,7 @@ from pydantic import Field, computed_field, model_validator
 from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text, Tier, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
+from attract.schema.match import LadderRow
 from attract.schema.messages import ParameterDistribution
 from attract.schema.recorded_episode import RecordedEpisode
 
@@ -419,6 +420,8 @@ class RunView(RunSummary):
     is unknown: with fewer than 20 episodes on either side an exact test says yes, or nothing."""
     lesson: LessonView | None = None
     """None without lessons."""
+    ladder: list[LadderRow] = []
+    """Opponents and the policy itself, the strongest first; empty without any, or before they have played."""
     parameters: dict[str, ParameterDistribution] = {}
     """Current distributions of the game's parameters: the run's, overridden by the lesson's."""
     description: GameDescription | None = None

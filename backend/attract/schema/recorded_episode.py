@@ -122,6 +122,11 @@ class RecordedEpisode(FiniteModel):
         return self.num_steps * self.seconds_per_step
 
     @property
+    def shown_agent(self) -> int:
+        """The agent that a person plays, or the first."""
+        return next((agent for agent, seat in enumerate(self.seats) if seat.player == "person"), 0)
+
+    @property
     def mean_return(self) -> float:
         return math.fsum(self.returns) / len(self.returns)
 
@@ -155,7 +160,7 @@ class StarEpisode(WireModel):
     starred: bool
 
 
-EpisodeSource = Literal["evaluation", "training", "failure", "person", "check"]
+EpisodeSource = Literal["evaluation", "training", "failure", "person", "check", "match"]
 EpisodeRole = Literal["best", "worst", "median"]
 
 
@@ -243,5 +248,8 @@ class DemonstrationEntry(WireModel):
     """False: the player stopped before the game did."""
     created_at: str = ""
     player: str = ""
+    """Of the agent that is shown."""
+    agent: Count = 0
+    """Which one that is: the person's, or the first."""
     problem: str | None = None
     """Why the file cannot be used."""

@@ -8,6 +8,7 @@ from fastapi import Query
 from attract.run.events import event_of
 from attract.runs.catalogue import NEWEST_FIRST, PAGE
 from attract.runs.playtest_reports import list_reports
+from attract.schema.match import MatchReport
 from attract.schema.recorded_episode import EpisodeEntry, PlaytestReport, RecordedEpisode, StarEpisode
 from attract.schema.run_list import DeletedRun, EditLabels, RunList, RunRow
 from attract.server.dependencies import ServiceDep, SettingsDep
@@ -56,6 +57,11 @@ def erase_run(trash_id: str, service: ServiceDep) -> DeletedRun:
 @viewer.get("/api/findings")
 def get_findings(settings: SettingsDep) -> list[PlaytestReport]:
     return list_reports((settings.project_dir, settings.runs_dir.parent))
+
+
+@viewer.get("/api/runs/{run_id}/match")
+def get_match(run_id: str, service: ServiceDep) -> MatchReport | None:
+    return service.archive.match(run_id)
 
 
 @viewer.get("/api/runs/{run_id}/episodes")

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from attract.collection import inputs
 from attract.collection.effects import PoolChanged, SendPolicy
-from attract.collection.opponents import EASIEST, Opponents
+from attract.collection.opponents import EASIEST, MAX_SHOWN, Opponents
 from attract.collection.seating import GameSeats
 from attract.errors import ConfigurationError, ProtocolError
 from attract.schema.messages import Block, ParameterDistribution, Seat, Seed
@@ -162,6 +163,55 @@ def test_seats_of_one_player_are_a_team() -> None:
     own, past = Seat(policy_version=9), Seat(policy_version=2, learns=False)
     made.count((own, past, own, past), [0.0, 1.0, 3.0, 1.0])
     assert made.metrics()["rollout/win_rate"] == 1.0, "1.5 beats 1"
+
+
+def test_the_ladder_has_everybody_the_strongest_first_with_what_was_won_against_them() -> None:
+    made = filled(2, 4, seats="newest,pool,random")
+    assert made.ladder() == [], "nobody has played"
+    own, past = Seat(policy_version=9), Seat(policy_version=2, learns=False)
+    luck = Seat(script="random", learns=False)
+    for place in range(120):
+        made.count((own, luck), [1.0, 0.0])
+        # Of the last hundred, 20 are won and 20 drawn.
+        made.count((own, past), [(1.0, 0.0, 0.0, 0.5, 0.0)[place % 5], 0.5])
+    first, newest, unmet, last = made.ladder()
+    assert (first.player, first.policy_version, first.episodes) == ("version", 2, 100)
+    assert first.rating > newest.rating > unmet.rating > last.rating and unmet.rating == 25.0
+    assert first.rating_std < 3 < unmet.rating_std == pytest.approx(25 / 3)
+    share = first.win_rate
+    assert share is not None and share.mean == 0.3
+    low, high = binomtest(30, 100).proportion_ci(0.95, "wilson")
+    assert (share.low, share.high) == (pytest.approx(low), pytest.approx(high))
+    assert (newest.player, newest.policy_version, newest.episodes) == ("newest", None, 100)
+    assert newest.win_rate is not None and newest.win_rate.mean == 0.65
+    assert (unmet.player, unmet.policy_version, unmet.win_rate, unmet.episodes) == ("version", 4, None, 0)
+    assert (last.player, last.win_rate and last.win_rate.mean) == ("random", 1.0)
+
+
+def test_a_large_pool_has_its_strongest_on_the_ladder() -> None:
+    made = filled(*range(1, 151), window=1000)
+    weak = Seat(policy_version=150, learns=False)
+    made.count((Seat(policy_version=200), weak), [1.0, 0.0])
+    versions = [row.policy_version for row in made.ladder()]
+    assert len(versions) == MAX_SHOWN + 1 and None in versions and 150 not in versions
+
+
+def test_the_hardest_version_is_named_once_it_was_met_often() -> None:
+    made = filled(2, 4)
+    for version, scores in ((2, [1.0, 0.0]), (4, [0.0, 0.0, 0.0, 1.0])):
+        for place in range(99):
+            seats = (Seat(policy_version=9), Seat(policy_version=version, learns=False))
+            made.count(seats, [scores[place % len(scores)], 0.5])
+    assert "rollout/hardest_version" not in made.metrics(), "99 episodes"
+    for version in (2, 4):
+        made.count((Seat(policy_version=9), Seat(policy_version=version, learns=False)), [1.0, 0.5])
+    found = {name: value for name, value in made.metrics().items() if "hardest" in name}
+    # 24 of 99, and the last one.
+    assert found == {
+        "rollout/hardest_win_rate": 0.25,
+        "rollout/hardest_version": 4.0,
+        "rollout/hardest_episodes": 100.0,
+    }
 
 
 def test_D2_pool_ratings_and_draws_survive_a_checkpoint() -> None:

@@ -7,7 +7,7 @@ import pytest
 from attract.collection import effects, evaluation, inputs, message_handlers
 from attract.collection.leases import Recordings
 from attract.errors import ProtocolError
-from attract.schema.messages import EpisodeRecorded, Lease, Recording, Seed
+from attract.schema.messages import EpisodeRecorded, Lease, Recording, Seat, Seed
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RecordingSettings
 from driven_core import DrivenCore, game_failure, small_config
@@ -16,10 +16,12 @@ from recorded_episodes import recorded
 FIRST, SECOND = 10, 11
 
 
-def open_evaluation(record: Recording = "extremes", episodes: int = 4) -> tuple[DrivenCore, list[Lease]]:
+def open_evaluation(
+    record: Recording = "extremes", episodes: int = 4, seats: tuple[Seat, ...] = ()
+) -> tuple[DrivenCore, list[Lease]]:
     """As `evaluating`, before anybody has played; the lease of each worker."""
     driven = DrivenCore.started(schedule="sync")
-    driven.give(inputs.request_evaluation, episodes, True, Seed(low=3, high=0), record=record)
+    driven.give(inputs.request_evaluation, episodes, True, Seed(low=3, high=0), record=record, seats=seats)
     for connection_id in (FIRST, SECOND):
         while driven.workers[connection_id].leases[0].purpose != "evaluate":
             driven.play(connection_id)
@@ -172,6 +174,14 @@ def test_what_is_no_episode_of_this_game_is_refused_by_name(episode: RecordedEpi
     driven.play(SECOND)
     (done,) = driven.wanted(effects.EvaluationDone)
     assert done.recorded == ()
+
+
+def test_of_a_match_the_versions_that_its_seats_name_may_play():
+    seats = (Seat(policy_id="other.main", policy_version=7, learns=False),)
+    driven, leases = open_evaluation(seats=seats)
+    send(driven, FIRST, leases[0], recorded(version=7))
+    with pytest.raises(ProtocolError, match="seats: version 8, the lease is of 7"):
+        send(driven, FIRST, leases[0], recorded(version=8))
 
 
 def test_who_was_not_asked_or_sends_too_many_is_refused():

@@ -25,7 +25,7 @@ from attract.commands.difficulty import cells, not_played, p_text, ranged, read_
 from attract.errors import AttractError, ConfigurationError
 from attract.games.library import GameModule
 from attract.playtest.baseline import Baseline, write_baseline
-from attract.playtest.difficulty import Estimate, Step, ValueDifficulty
+from attract.playtest.difficulty import Step, ValueDifficulty
 from attract.playtest.findings import Build
 from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Played
@@ -33,6 +33,7 @@ from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.playtest.report import BuildFinding, Report
 from attract.runs.episodes import read_episode
 from attract.schema.base import Seed
+from attract.schema.match import Estimate
 from fake_worker import counting_game
 from recorded_episodes import failed, found, recorded, report
 from socket_fleet import DESCRIPTION

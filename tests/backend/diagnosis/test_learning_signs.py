@@ -73,6 +73,39 @@ def test_the_return_is_not_above_random_play_s(
         assert (sign.value, sign.advice) == (0.0, "not-above-random/long")
 
 
+def beaten(share: float, episodes: float = 100.0, version: float = 40.0) -> dict[str, float]:
+    found = {"win_rate": share, "version": version, "episodes": episodes}
+    return row() | {f"rollout/hardest_{name}": value for name, value in found.items()}
+
+
+def test_a_past_version_that_beats_the_newest_is_named() -> None:
+    sign = signs.loses_to_past(history((3, beaten(0.25))), FACTS)
+    # Wilson's interval of 25 of 100 is 0.175 to 0.343.
+    assert sign is not None and (sign.value, sign.advice) == (0.25, "loses-to-past")
+    assert sign.text == (
+        "the newest version wins 25 % of the last 100 episodes against version 40, an older one (95 % "
+        "interval 18 % to 34 %): it forgets how to beat what it did before"
+    )
+    # A fifth of PPO's 0.0025.
+    assert sign.numbers == {"algorithm": "ppo", "lower_rate": pytest.approx(0.0005)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_shown"),
+    [
+        # The interval of 30 of 100 ends at 0.396, that of 31 at 0.406.
+        (beaten(0.30), True),
+        (beaten(0.31), False),
+        (beaten(0.5), False),
+        (beaten(0.1, episodes=99.0), False),
+        (row(), False),
+    ],
+)
+def test_that_it_is_beaten_must_be_more_than_chance(rows: dict[str, float], is_shown: bool) -> None:
+    assert (signs.loses_to_past(history((3, rows)), FACTS) is not None) is is_shown
+    assert signs.loses_to_past(history((3, rows), (1, row())), FACTS) is None, "it has left the pool"
+
+
 def test_of_several_policies_the_one_at_fault_is_named() -> None:
     rows = row() | {
         "train/approx_kl/scout": 0.01,
@@ -171,6 +204,8 @@ def test_a_critic_that_foresees_nothing_is_told_where_better_returns_are_still_l
     sign = signs.value_unexplained(history((10, begun), (25, found)), FACTS)
     assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
     assert sign.text.endswith("and they no longer improve (3.3)")
+    opponents = run_facts({"self_play": {"seats": "newest,pool"}}, num_agents=2)
+    assert signs.value_unexplained(history((10, begun), (25, found)), opponents) is None
     # It was better or worse 20 updates ago, the ends are alike, or it is early.
     assert signs.value_unexplained(history((10, begun), (20, found)), FACTS) is None
     worse = found | {"rollout/ep_rew_mean": 1.5}

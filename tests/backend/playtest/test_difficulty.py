@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import binomtest, t
 
 from attract.playtest.difficulty import (
-    Estimate,
     ValueDifficulty,
     Wins,
     attempts,
@@ -17,6 +16,7 @@ from attract.playtest.difficulty import (
     share,
 )
 from attract.playtest.outcomes import Outcome, Outcomes
+from attract.schema.match import Estimate
 from fake_worker import counting_description
 
 PLAYERS = ["idle", "random"]

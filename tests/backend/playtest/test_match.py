@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from attract.playtest.match import Match, lineups
+from recorded_episodes import recorded
 
 
 def test_each_of_two_sits_on_every_seat_once() -> None:
@@ -42,6 +43,18 @@ def test_matches_at_several_values_are_one() -> None:
         assert part.at(value).seats[0].mean == float(value == 1.0)
     (one, _), seats = whole.report("Duel-v1").pairs, whole.report("Duel-v1").seats
     assert (one.wins, one.losses, seats[0].mean, seats[1].mean) == (1, 1, 0.5, 0.5)
+
+
+def test_an_episode_stays_of_each_who_won_else_a_draw() -> None:
+    match, other = Match(["a", "b", "c"], 2), Match(["a", "b", "c"], 2)
+    match.keep((0, 1), recorded([1.0, 1.0], episode=1))
+    match.keep((0, 1), recorded([0.0, 2.0], episode=2))
+    match.keep((1, 0), recorded([2.0, 0.0], episode=3))
+    match.keep((0, 2), recorded([1.0, 1.0], episode=4))
+    other.keep((0, 1), recorded([2.0, 0.0], episode=5))
+    match.absorb(other)
+    found = {pair: episode.episode for pair, episode in match.kept.items()}
+    assert found == {("b", "a"): 2, ("a", "b"): 5, ("a", "c"): 4}
 
 
 @pytest.mark.parametrize("seed", range(5))

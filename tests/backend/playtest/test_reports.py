@@ -10,13 +10,14 @@ from attract.commands.difficulty import show
 from attract.commands.json_output import json_text
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import printable
-from attract.playtest.difficulty import DifficultyReport, Estimate, Step, ValueDifficulty
+from attract.playtest.difficulty import DifficultyReport, Step, ValueDifficulty
 from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
 from attract.playtest.junit import junit_xml
 from attract.playtest.report import OracleState, Report
 from attract.playtest.report_page import HEIGHT, MARGIN, WIDTH, ShownGame, page_of, report_page
 from attract.playtest.templates import text_lines
 from attract.runs.metrics import MetricsStore, UpdateRow
+from attract.schema.match import Estimate
 from recorded_episodes import BUILD, failed, found, recorded, report
 
 

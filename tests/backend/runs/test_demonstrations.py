@@ -31,6 +31,14 @@ def test_an_episode_is_kept_whole_and_listed(tmp_path: Path):
     assert store.entries("Other-v1") == []
 
 
+def test_where_a_person_plays_against_others_that_agent_is_shown(tmp_path: Path):
+    seats = [{"player": "policy", "policy_version": 3}, {"player": "person"}]
+    kept = DemonstrationStore(tmp_path / "runs").add(recorded([-2.0, 2.0], game_id=GAME, seats=seats))
+    assert (kept.agent, kept.player, kept.returns) == (1, "person", [-2.0, 2.0])
+    kept = DemonstrationStore(tmp_path / "runs").add(recorded([-2.0, 2.0], game_id=GAME, version=3))
+    assert (kept.agent, kept.player) == (0, "policy")
+
+
 def test_they_are_deleted_by_their_id_and_nothing_else_is(tmp_path: Path):
     store = DemonstrationStore(tmp_path / "runs")
     first, second = store.add(episode()), store.add(episode(9.0))

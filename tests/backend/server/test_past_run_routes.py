@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from attract.playtest.match import Match
 from attract.run.events import Listening
+from attract.runs.directory import RunDirectory
 from attract.runs.episode_choice import EpisodeLimits
 from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode, written
+from attract.runs.matches import keep_match
 from attract.server.past_run_routes import MAX_BYTES
 from gateway_world import GatewayWorld
 from recorded_episodes import failed, found, recorded
@@ -60,6 +63,18 @@ async def test_an_episode_is_starred_and_its_star_removed(world: GatewayWorld, r
         assert store_of(world, run_id).entries()[0].starred is starred
     for body in ({}, {"starred": "perhaps"}, {"starred": True, "more": 1}):
         assert (await world.client.post(path, json=body)).status_code == 422
+
+
+async def test_the_newest_match_is_there_for_viewers(world: GatewayWorld, run_id: str):
+    path = f"/api/runs/{run_id}/match"
+    async with world.anonymous(authorization=f"Bearer {world.guard.issue('viewer')}") as viewer:
+        assert (await viewer.get(path)).json() is None
+        match = Match(["r", "random"], 2)
+        match.count((0, 1), [1.0, 0.0])
+        kept = keep_match(RunDirectory.view(world.runs_dir, run_id), match.report("Duel-v1"), {}, 640)
+        found = await viewer.get(path)
+        assert (found.status_code, found.json()) == (200, kept.model_dump(mode="json"))
+    assert (await world.client.get("/api/runs/no-such-run/match")).status_code == 404
 
 
 async def test_what_is_not_there_is_404_in_one_sentence(world: GatewayWorld, run_id: str):

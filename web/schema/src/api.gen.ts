@@ -157,7 +157,14 @@ export interface DemonstrationEntry {
    */
   ended: boolean;
   created_at: string;
+  /**
+   * Of the agent that is shown.
+   */
   player: string;
+  /**
+   * Which one that is: the person's, or the first.
+   */
+  agent: number;
   /**
    * Why the file cannot be used.
    */
@@ -178,7 +185,7 @@ export interface EditLabels {
  */
 export interface EpisodeEntry {
   id: string;
-  source: "evaluation" | "training" | "failure" | "person" | "check";
+  source: "evaluation" | "training" | "failure" | "person" | "check" | "match";
   /**
    * Among the episodes of its evaluation, or of that part of the training.
    */
@@ -212,6 +219,14 @@ export interface EpisodeEntry {
    * Why the file cannot be played; the other fields are then as the index has them.
    */
   problem: string | null;
+}
+/**
+ * A number and its 95 % interval; None: without a bound.
+ */
+export interface Estimate {
+  mean: number | null;
+  low: number | null;
+  high: number | null;
 }
 /**
  * Result of an evaluation.
@@ -524,6 +539,36 @@ export interface JoinRequest {
   tier: "local" | "invited";
 }
 /**
+ * One who plays in a run's training: the policy that learns, or an opponent.
+ */
+export interface LadderRow {
+  /**
+   * `newest`, `version`, `random`, or `script:` and its file.
+   */
+  player: string;
+  /**
+   * Of `version`.
+   */
+  policy_version: number | null;
+  /**
+   * 25 is the mean; of two, the one that is 13 above wins about nine of ten.
+   */
+  rating: number;
+  /**
+   * Its uncertainty.
+   */
+  rating_std: number;
+  /**
+   * Share of the last 100 whole episodes against it that the policy won, as it was then; a draw counts
+   * half. Of `newest`: against all opponents together. None: there were none.
+   */
+  win_rate: Estimate | null;
+  /**
+   * How many these are.
+   */
+  episodes: number;
+}
+/**
  * Server-sent event `lesson`: the lesson changed, or, in a run's view, the one that is played.
  */
 export interface LessonView {
@@ -830,6 +875,85 @@ export interface LookThing {
   y: number;
   width: number;
   height: number;
+}
+/**
+ * The same at one value of a parameter.
+ */
+export interface MatchAtValue {
+  value: number;
+  pairs: MatchPair[];
+  seats: Estimate[];
+}
+/**
+ * How a player did against another.
+ */
+export interface MatchPair {
+  player: string;
+  opponent: string;
+  wins: number;
+  draws: number;
+  losses: number;
+  /**
+   * Share won; a draw counts half.
+   */
+  score: Estimate;
+  /**
+   * An episode of the two that the run keeps, if there is one that `player` won; None: none is kept.
+   */
+  episode_id: string | null;
+}
+/**
+ * One who took part.
+ */
+export interface MatchPlayer {
+  /**
+   * As it was named.
+   */
+  player: string;
+  /**
+   * 25 is the mean; of two, the one that is 13 above wins about nine of ten.
+   */
+  rating: number;
+  /**
+   * Its uncertainty.
+   */
+  rating_std: number;
+  run_id: string | null;
+  /**
+   * The run and the version that the name meant; None: it is none of a run.
+   */
+  policy_version: number | null;
+}
+/**
+ * `attract match`; with `--over` at all values together.
+ */
+export interface MatchReport {
+  game: string;
+  /**
+   * Of each two players.
+   */
+  episodes: number;
+  /**
+   * The strongest first.
+   */
+  players: MatchPlayer[];
+  /**
+   * Each two players twice, from the view of either.
+   */
+  pairs: MatchPair[];
+  /**
+   * By seat: the share that whoever sat there won, over all pairs.
+   */
+  seats: Estimate[];
+  /**
+   * Of `--over`.
+   */
+  parameter: string | null;
+  at_values: MatchAtValue[];
+  /**
+   * UTC, ISO 8601.
+   */
+  played_at: string;
 }
 /**
  * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.
@@ -1875,6 +1999,10 @@ export interface RunView {
    * None without lessons.
    */
   lesson: LessonView | null;
+  /**
+   * Opponents and the policy itself, the strongest first; empty without any, or before they have played.
+   */
+  ladder: LadderRow[];
   /**
    * Current distributions of the game's parameters: the run's, overridden by the lesson's.
    */

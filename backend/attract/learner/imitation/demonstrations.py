@@ -80,20 +80,25 @@ def demonstration_batch(demonstrations: Iterable[Demonstrated], agents: Sequence
 
     Args:
         demonstrations: of one game.
-        agents: whose steps are taken.
+        agents: whose steps are taken; of an episode in which a person plays some of them, the person's.
         horizon: steps per segment.
 
     Raises: ConfigurationError: none of them took part in any step.
     """
     columns: list[_Column] = []
     for number, demonstration in enumerate(demonstrations):
-        for agent in agents:
+        for agent in _shown(demonstration.episode, agents):
             columns += _columns(
                 demonstration.play, agent, number * len(agents) + agents.index(agent), horizon
             )
     if not any(column.steps["valid"].any() for column in columns):
         raise ConfigurationError("no agent took part in any step of these demonstrations")
     return _stacked(columns)
+
+
+def _shown(episode: RecordedEpisode, agents: Sequence[int]) -> Sequence[int]:
+    """The agents whose play is to be learned: those of a person, where one is among them."""
+    return [agent for agent in agents if episode.seats[agent].player == "person"] or agents
 
 
 @dataclass(frozen=True, slots=True)

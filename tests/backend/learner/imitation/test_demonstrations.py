@@ -1,5 +1,6 @@
 """Demonstrations: read from the files of the settings, refused by name, and cut into segments."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +23,15 @@ from attract.learner.imitation.demonstrations import (
 )
 from attract.runs.directory import RunDirectory
 from attract.runs.episodes import read_episode
+from attract.schema.recorded_episode import EpisodeSeat, PlayerKind
 from attract.settings.run import RunSettings
 from attract.vector.environments.replaying import EpisodeReplayer
 from demonstration_recorder import demonstrated, keydoor_player, record, write_demonstrations
 
 
-def played(num_steps: int, *, ended: bool, first: float = 0.0) -> Demonstrated:
+def played(
+    num_steps: int, *, ended: bool, first: float = 0.0, players: Sequence[PlayerKind] = ("person", "person")
+) -> Demonstrated:
     """Two agents that see agent * 100 + step; the second is away after the first step."""
     seen = first + np.arange(num_steps)[:, None, None] + np.array([0, 100])[None, :, None]
     valid = np.ones((num_steps, 2), np.uint8)
@@ -47,7 +51,9 @@ def played(num_steps: int, *, ended: bool, first: float = 0.0) -> Demonstrated:
     steps["action_mask"][..., 1] = valid
     after = {"obs": np.full((2, 1), first + num_steps, np.float32)}
     play = Play(steps, after, {}, np.ones((num_steps, 2), np.int32), ())
-    return Demonstrated(Path("one.json"), demonstrated([[0, 0]] * num_steps, [0, 0], ended=ended), play)
+    episode = demonstrated([[0, 0]] * num_steps, [0, 0], ended=ended)
+    seats = [EpisodeSeat(player=player) for player in players]
+    return Demonstrated(Path("one.json"), episode.model_copy(update={"seats": seats}), play)
 
 
 def test_S2_segments_chain_and_the_last_is_filled_up_with_invalid_steps():
@@ -78,6 +84,16 @@ def test_E9_each_agent_has_a_slot_and_steps_in_which_it_was_away_are_invalid():
     away.play.steps["valid"][:] = 0
     with pytest.raises(ConfigurationError, match="no agent took part"):
         demonstration_batch([away], [1], 4)
+
+
+def test_of_an_episode_that_a_person_played_against_others_the_persons_play_is_learned():
+    won = played(3, ended=True, players=("random", "person"))
+    whole = played(3, ended=True, players=("policy", "policy"))
+    batch = demonstration_batch([won, whole], [0, 1], 4)
+    # Two slots for each, of which the first one's first is left out.
+    assert batch.slot_id.tolist() == [1, 2, 3]
+    assert batch.observation["obs"][0, :, 0].tolist() == [100, 0, 100]
+    assert demonstration_batch([won], [0], 4).slot_id.tolist() == [0], "a policy that the person did not play"
 
 
 def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path):

@@ -9,7 +9,8 @@ const ENTRY: DemonstrationEntry = {
   num_steps: 1340,
   ended: true,
   created_at: "2026-11-23T14:02:00+00:00",
-  player: "human",
+  player: "person",
+  agent: 0,
   problem: null,
 };
 
@@ -20,6 +21,7 @@ test("an episode is told by its score, its length and its age", () => {
   expect(demonstrationTitle({ ...ENTRY, num_steps: 1, player: "script" }, NOW)).toBe(
     "Score 12.5, 1 step, script, 5 min ago",
   );
+  expect(demonstrationTitle({ ...ENTRY, returns: [-2, 3], agent: 1 }, NOW)).toMatch(/^Score 3,/);
 });
 
 test("a damaged file is told by its name and what is wrong with it", () => {

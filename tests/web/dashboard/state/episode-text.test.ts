@@ -52,6 +52,7 @@ describe("an entry", () => {
 
 describe("a list", () => {
   const entries = [
+    entry({ id: "match", source: "match", role: null }),
     entry({ id: "new" }),
     entry({ id: "fault", source: "failure", role: null }),
     entry({ id: "star", source: "person", starred: true }),
@@ -59,7 +60,8 @@ describe("a list", () => {
   const ids = (filter: Parameters<typeof episodesShown>[1]) =>
     episodesShown(entries, filter).map(({ id }) => id);
 
-  test("has the starred ones first", () => expect(ids("all")).toEqual(["star", "new", "fault"]));
+  test("has the starred ones first and those of a match last", () =>
+    expect(ids("all")).toEqual(["star", "new", "fault", "match"]));
 
   test("shows what its filter says", () => {
     expect(ids("failure")).toEqual(["fault"]);

@@ -48,6 +48,7 @@ const RUN: RunView = {
   evaluation: null,
   goal_reached: false,
   lesson: null,
+  ladder: [],
   parameters: {},
   description: null,
   game_reference: null,

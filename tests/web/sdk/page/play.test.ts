@@ -230,7 +230,7 @@ function pair(taken: Choice[]) {
   });
 }
 
-test("E9: a person plays agent 0, another controller the rest", async () => {
+test("E9: a person plays one agent, another controller the rest", async () => {
   const taken: Choice[] = [];
   const keyboard = { choose: () => 7 };
   const quick = onPage({ definition: pair(taken), controller: beside(keyboard, { choose: () => [1, 2] }) });
@@ -243,6 +243,9 @@ test("E9: a person plays agent 0, another controller the rest", async () => {
   slow.frame(100);
   for (let i = 0; i < 5; i++) await Promise.resolve();
   expect(taken[1]).toEqual([7, 4]);
+  const second = beside(keyboard, { choose: () => [1, 2] }, 1);
+  onPage({ definition: pair(taken), controller: second }).frame(100);
+  expect(taken[2]).toEqual([1, 7]);
 });
 
 test("S4: a controller is told whose trajectory begins anew, also if it ended and came back within a step", () => {

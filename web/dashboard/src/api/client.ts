@@ -12,6 +12,7 @@ import type {
   JoinLink,
   JoinRequest,
   LogView,
+  MatchReport,
   MetricDefinitions,
   MetricsView,
   OpenedSession,
@@ -156,6 +157,8 @@ export const api = {
   /** What is left. */
   deleteDemonstration: (gameId: string, id: string) =>
     post<DemonstrationEntry[]>(demonstrationsPath(gameId, `/${encodeURIComponent(id)}/delete`)),
+  /** The newest match of a run; null: there was none. */
+  match: (runId: string) => get<MatchReport | null>(runPath(runId, "/match")),
   /** The recorded episodes that a run keeps, newest first. */
   episodes: (runId: string) => get<EpisodeEntry[]>(runPath(runId, "/episodes")),
   episode: (runId: string, episodeId: string) => get<RecordedEpisode>(episodePath(runId, episodeId)),

@@ -30,6 +30,8 @@ export interface StageOptions {
   /** What it is drawn on, or what the frame of a game that lives in a page lies on. */
   canvas: HTMLCanvasElement;
   player: StagePlayer;
+  /** The agent that a person plays. */
+  seat?: number;
   parameters?: RunView["parameters"];
   onOpened?(opened: Opened): void;
   /** Where a policy plays, or a person in its place: once a step. */
@@ -58,14 +60,14 @@ export class Stage {
 
   constructor(options: StageOptions) {
     this.#options = options;
-    const { reference, canvas, player, parameters = {} } = options;
+    const { reference, canvas, player, seat = 0, parameters = {} } = options;
     frames ??= new SandboxFrames(serverUrl("."));
     const module = fetchModule(serverUrl(".").href, reference);
     this.#thread = new SandboxThread("stage", reference, module, frames.over(canvas));
     this.#thread.onmessage = ({ data }: MessageEvent<StageToPage>) => this.#heard(data);
     this.#thread.onerror = ({ message }) => this.#fail(message);
     const seed = Math.floor(Math.random() * 2 ** 32);
-    this.send({ type: "open", player, seed, parameters });
+    this.send({ type: "open", player, seed, parameters, seat });
     this.#handle = requestAnimationFrame(this.#onFrame);
   }
 

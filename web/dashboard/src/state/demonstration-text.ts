@@ -7,6 +7,6 @@ import { formatAge, formatNumber } from "./format.ts";
 export function demonstrationTitle(entry: DemonstrationEntry, now: number): string {
   if (entry.problem !== null) return `${entry.id}: ${entry.problem}`;
   const steps = `${entry.num_steps.toLocaleString("en-US")} ${entry.num_steps === 1 ? "step" : "steps"}`;
-  const who = entry.player === "human" ? "" : `, ${entry.player}`;
-  return `Score ${formatNumber(entry.returns[0] ?? null)}, ${steps}${who}, ${formatAge(entry.created_at, now)}`;
+  const who = entry.player === "person" ? "" : `, ${entry.player}`;
+  return `Score ${formatNumber(entry.returns[entry.agent] ?? null)}, ${steps}${who}, ${formatAge(entry.created_at, now)}`;
 }

@@ -21,6 +21,7 @@ export const FILTERS: Readonly<Record<EpisodeFilter, string>> = {
   failure: "Failures",
   person: "Played by hand",
   check: "Check of the game",
+  match: "Matches",
 };
 
 const SOURCES: Readonly<Record<EpisodeEntry["source"], string>> = {
@@ -29,6 +30,7 @@ const SOURCES: Readonly<Record<EpisodeEntry["source"], string>> = {
   failure: "Failed",
   person: "Played by hand",
   check: "Check of the game",
+  match: "Of a match",
 };
 /** Why an episode is over. */
 export const REASONS: Readonly<Record<EndReason, string>> = {
@@ -39,12 +41,13 @@ export const REASONS: Readonly<Record<EndReason, string>> = {
 };
 const ROLES = { best: "Best", worst: "Worst", median: "Median" } as const;
 
-/** Starred first, then as the server has them: newest first. */
+/** Starred first, then as the server has them: newest first; those of a match, which come many at once, last. */
 export function episodesShown(entries: readonly EpisodeEntry[], filter: EpisodeFilter): EpisodeEntry[] {
   const shown = entries.filter(
     ({ source, starred }) => filter === "all" || (filter === "starred" ? starred : source === filter),
   );
-  return [...shown.filter(({ starred }) => starred), ...shown.filter(({ starred }) => !starred)];
+  const placeOf = ({ source, starred }: EpisodeEntry) => (starred ? 0 : source === "match" ? 2 : 1);
+  return shown.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** "Best of an evaluation, version 12". */

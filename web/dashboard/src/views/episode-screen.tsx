@@ -61,8 +61,12 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
     const ask = async () => {
       if (advisers === null) return;
       const policy = new WatchedPolicy(advisers.runId, made, advisers.seats);
-      const version = episode.seats[0].policy_version;
-      // A version that is not kept any more: the newest says what it would do.
+      const { policy_id: id, policy_version: played } = episode.seats[0];
+      // In a match an id begins with the run.
+      const isOthers =
+        id?.includes(".") && !advisers.seats.includes(id) && !id.startsWith(`${advisers.runId}.`);
+      const version = isOthers ? null : played;
+      // A version of another run, or that is not kept any more: the newest says what it would do.
       if (version === null) await policy.play(null, NONE);
       else await policy.play(version, NONE).catch(() => policy.play(null, NONE));
       if (!isGone) setAdviser(policy.version);

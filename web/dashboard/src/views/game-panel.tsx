@@ -60,7 +60,15 @@ export function GamePanel(props: GamePanelProps) {
           waitingFor={isOver(run.state) ? "nothing" : hasWorkers ? "learner" : "workers"}
         />
       ) : (
-        <Play key="play" runId={run.run_id} reference={reference} parameters={parameters} onKept={onKept} />
+        <Play
+          key="play"
+          runId={run.run_id}
+          reference={reference}
+          seats={seats}
+          version={chosen ?? version}
+          parameters={parameters}
+          onKept={onKept}
+        />
       )}
     </section>
   );

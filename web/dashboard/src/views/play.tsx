@@ -1,8 +1,8 @@
 /** Play: the game under your own hands, by keyboard or by buttons on a touch screen. */
 
-import type { EpisodeEntry, GameDescription, GameReference, RunView } from "@attract/schema";
+import type { EpisodeEntry, GameDescription, GameReference, RecordedEpisode, RunView } from "@attract/schema";
 import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
-import { Button } from "@mantine/core";
+import { Button, Group, NativeSelect } from "@mantine/core";
 import { nameOfKey } from "attract/page/key-names";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Over } from "../components/over.tsx";
@@ -10,10 +10,11 @@ import { ServerButton } from "../components/server-button.tsx";
 import { StageFault } from "../components/stage-fault.tsx";
 import { type TouchKey, touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
+import { WatchedPolicy } from "../game/watched-policy.ts";
 import { useHands } from "../hooks/use-hands.ts";
 import { formatNumber } from "../state/format.ts";
 import { Demonstrations, useRecorder } from "./demonstrations.tsx";
-import { Hud, useScore } from "./hud.tsx";
+import { Hud, Item, useScore } from "./hud.tsx";
 
 type Phase =
   | { name: "loading" }
@@ -22,9 +23,10 @@ type Phase =
   | { name: "over"; episodeReturn: number };
 
 /** Until the game has said what it is. */
-const UNKNOWN: Pick<GameDescription, "id" | "keys" | "action"> = {
+const UNKNOWN: Pick<GameDescription, "id" | "keys" | "action" | "num_agents"> = {
   id: "",
   keys: {},
+  num_agents: 1,
   action: { kind: "discrete", n: 2, labels: null },
 };
 
@@ -32,12 +34,16 @@ interface PlayProps {
   runId: string;
   /** The same object as long as the game is. */
   reference: GameReference;
+  /** Id of the policy that plays each agent; empty: one plays them all. The same array as long as the run is. */
+  seats: readonly string[];
+  /** The version that plays the other agents; null: chance does. */
+  version: number | null;
   /** How each episode's parameters are drawn, as those of training are. */
   parameters: RunView["parameters"];
   onKept: (entry: EpisodeEntry) => void;
 }
 
-export function Play({ runId, reference, parameters, onKept }: PlayProps) {
+export function Play({ runId, reference, seats, version, parameters, onKept }: PlayProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const begin = useRef<() => void>(() => undefined);
@@ -52,7 +58,12 @@ export function Play({ runId, reference, parameters, onKept }: PlayProps) {
   drawn.current = parameters;
   const stage = useRef<Stage | null>(null);
   const { score, end } = useScore(stage);
-  const [description, setDescription] = useState<Pick<GameDescription, "id" | "keys" | "action">>(UNKNOWN);
+  /** The agent that the person plays, and the version of the policy that plays the others; -1: none does. */
+  const [seat, setSeat] = useState(0);
+  const [opponent, setOpponent] = useState(-1);
+  const wanted = useRef(version);
+  wanted.current = version;
+  const [description, setDescription] = useState<typeof UNKNOWN>(UNKNOWN);
   const [pointers, setPointers] = useState<PointerPlaces | null>(null);
   const recorder = useRecorder(description.id, reference, runId, onKept);
   const keep = useRef(recorder.keep);
@@ -65,35 +76,45 @@ export function Play({ runId, reference, parameters, onKept }: PlayProps) {
     setError(null);
     setPhase({ name: "loading" });
     const element = canvas.current as HTMLCanvasElement;
+    /** Before each episode of a game of several agents. */
+    let meet: () => Promise<void> = async () => undefined;
     const made = new Stage({
       reference,
       canvas: element,
       player: "keys",
+      seat,
       parameters: drawn.current,
       onOpened: (opened) => {
         setDescription(opened.description);
         setPointers(opened.pointers);
-        setPhase({ name: "ready" });
+        if (opened.description.num_agents > 1) meet = renew;
+        void meet().then(() => isGone || setPhase({ name: "ready" }));
       },
       onEpisodeEnd: ({ episodeReturn, played }) => {
         end(episodeReturn);
-        if (played !== null) keep.current(played);
+        if (played !== null) keep.current({ ...played, seats: named(played.seats, seats) });
         setPhase({ name: "over", episodeReturn });
       },
       onError: (problem) => isGone || setError(problem),
     });
     made.send({ type: "speed", speed: speedNow.current });
     stage.current = made;
+    const actor = new WatchedPolicy(runId, made, seats);
+    const renew = async () => {
+      // Where it cannot be had (the server is away), the version at hand plays on, or chance.
+      if (wanted.current !== null) await actor.play(wanted.current, wanted.current).catch(() => undefined);
+      if (!isGone) setOpponent(actor.version);
+    };
     begin.current = () => {
       setPhase({ name: "playing" });
-      made.start();
+      void meet().then(() => isGone || made.start());
     };
     frame.current?.focus({ preventScroll: true });
     return () => {
       isGone = true;
       made.close();
     };
-  }, [reference, end, attempt]);
+  }, [runId, reference, seats, end, attempt, seat]);
 
   useEffect(() => {
     stage.current?.send({ type: "speed", speed: isSlow ? 0.5 : 1 });
@@ -139,31 +160,55 @@ export function Play({ runId, reference, parameters, onKept }: PlayProps) {
         )}
       </div>
       <Hud score={score}>
-        <Button
-          ml="auto"
-          size="compact-sm"
-          variant="outline"
-          color="dark.2"
-          aria-label={isSlow ? "Speed ½×" : "Speed 1×"}
-          aria-pressed={isSlow}
-          onClick={() => setSlow(!isSlow)}
-        >
-          {isSlow ? "½×" : "1×"}
-        </Button>
-        <ServerButton
-          size="compact-sm"
-          variant={recorder.isOn ? "filled" : "outline"}
-          color={recorder.isOn ? "red.8" : "dark.2"}
-          aria-pressed={recorder.isOn}
-          disabled={description.id === ""}
-          onClick={recorder.toggle}
-        >
-          Record
-        </ServerButton>
+        {description.num_agents > 1 && (
+          <Item name="Against" value={opponent < 0 ? "chance" : `version ${opponent}`} />
+        )}
+        <Group component="span" gap={8} ml="auto" wrap="nowrap">
+          {description.num_agents > 1 && (
+            <NativeSelect
+              size="xs"
+              aria-label="Seat that you play"
+              styles={{ input: { background: "none", color: "var(--ink)" } }}
+              value={String(seat)}
+              data={Array.from({ length: description.num_agents }, (_, agent) => ({
+                value: String(agent),
+                label: `Seat ${agent}`,
+              }))}
+              onChange={(event) => setSeat(Number(event.currentTarget.value))}
+            />
+          )}
+          <Button
+            size="compact-sm"
+            variant="outline"
+            color="dark.2"
+            aria-label={isSlow ? "Speed ½×" : "Speed 1×"}
+            aria-pressed={isSlow}
+            onClick={() => setSlow(!isSlow)}
+          >
+            {isSlow ? "½×" : "1×"}
+          </Button>
+          <ServerButton
+            size="compact-sm"
+            variant={recorder.isOn ? "filled" : "outline"}
+            color={recorder.isOn ? "red.8" : "dark.2"}
+            aria-pressed={recorder.isOn}
+            disabled={description.id === ""}
+            onClick={recorder.toggle}
+          >
+            Record
+          </ServerButton>
+        </Group>
       </Hud>
       <TouchKeys buttons={buttons} stage={stage} onPress={() => mayBegin && begin.current()} />
       <Demonstrations recorder={recorder} game={reference.name} />
     </>
+  );
+}
+
+/** The policy of each seat by its name, as the run has it. */
+function named(played: RecordedEpisode["seats"], seats: readonly string[]): RecordedEpisode["seats"] {
+  return played.map((seat, agent) =>
+    seat.player === "policy" ? { ...seat, policy_id: seats[agent] ?? "main" } : seat,
   );
 }
 

@@ -28,6 +28,8 @@ import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GamePanel } from "./game-panel.tsx";
 import { JoinCard } from "./join-card.tsx";
+import { LadderCard } from "./ladder-card.tsx";
+import { MatchCard } from "./match-card.tsx";
 import { PlaytestReports } from "./playtest-reports.tsx";
 import { FaultStrip, Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
@@ -166,6 +168,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         <>
           <PinnedCharts {...charts} />
           <RunStats run={run} fleet={live.fleet} />
+          <LadderCard run={run} chartsHref={at("charts")} />
           <FindingsCard run={run} />
           <Reports reports={live.reports} run={run} onChange={live.accept} />
         </>
@@ -177,6 +180,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "play" && (
         <>
+          {(run.description?.num_agents ?? 1) > 1 && <MatchCard runId={run.run_id} entries={live.episodes} />}
           <Episodes runId={run.run_id} entries={live.episodes} />
           {run.description !== null && <PlaytestReports gameId={run.description.id} game={run.game} />}
         </>

@@ -19,15 +19,16 @@ export interface Controller {
   choose(instance: Instance, begins: Uint8Array): Choice | Promise<Choice>;
 }
 
-/** `first` plays agent 0, `others` the rest; what `others` chooses for agent 0 is not used. */
-export function beside(first: Controller, others: Controller): Controller {
-  const combine = (own: Choice, rest: Choice): Choice => [
-    own as Action,
-    ...Array.from(rest as ArrayLike<Action>).slice(1),
-  ];
+/** `one` plays `agent`, `others` the rest; what `others` chooses for that agent is not used. */
+export function beside(one: Controller, others: Controller, agent = 0): Controller {
+  const combine = (own: Choice, rest: Choice): Choice => {
+    const all = Array.from(rest as ArrayLike<Action>);
+    all[agent] = own as Action;
+    return all;
+  };
   return {
     choose(instance, begins) {
-      const own = first.choose(instance, begins);
+      const own = one.choose(instance, begins);
       const rest = others.choose(instance, begins);
       if (!isPromise(own) && !isPromise(rest)) return combine(own, rest);
       return Promise.all([own, rest]).then(([mine, theirs]) => combine(mine, theirs));

@@ -5,12 +5,15 @@ import type { EndReason } from "attract/instance";
 import type { PageReset } from "attract/page-adapter";
 import type { PointerPlaces } from "./pointer-keys.ts";
 
-/** Who plays: chance, a person's keys, a policy, which is sent, or the players of a recorded episode. */
+/**
+ * Who plays: chance, a person's keys, a policy, which is sent, or the players of a recorded episode. Beside a person a policy plays
+ * the other agents once one is sent, before that chance does.
+ */
 export type StagePlayer = "chance" | "keys" | "policy" | RecordedEpisode;
 
 export type PageToStage =
-  /** First, and once. Nothing moves before `start`. */
-  | { type: "open"; player: StagePlayer; seed: number; parameters: RunView["parameters"] }
+  /** First, and once. Nothing moves before `start`. `seat`: the agent that a person plays. */
+  | { type: "open"; player: StagePlayer; seed: number; parameters: RunView["parameters"]; seat: number }
   /** The page draws next: how large, in CSS pixels, and how many of the screen's go on one. `now` in milliseconds. */
   | { type: "frame"; now: number; width: number; height: number; pixelRatio: number }
   /** A recorded episode: show it at this second of game time. */

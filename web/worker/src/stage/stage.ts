@@ -43,12 +43,16 @@ class Stage {
   readonly #keys = new KeyRelay();
   readonly #stepTicks: number;
   readonly #seed: number;
+  /** The agent that a person plays. */
+  readonly #seat: number;
   /** Set on a stage that is played by hand. */
   readonly #tape: EpisodeTape | null;
   #sampler: ParameterSampler;
   #sessions: ModelPolicy[] = [];
   #hasEngine = false;
   #actor: PolicyActor | null = null;
+  /** The version that it plays; null: none was sent. */
+  #version: number | null = null;
   /** What the player does with the next frame. */
   #onFrame: ((now: number) => void) | null = null;
   /** A person's keys play where a policy would. */
@@ -71,6 +75,7 @@ class Stage {
     this.#sampler = new ParameterSampler(open.parameters);
     this.#tape = open.player === "keys" ? new EpisodeTape(definition) : null;
     this.#seed = open.seed;
+    this.#seat = open.seat;
     this.#replay = script === null ? null : this.#createReplay(definition, script);
     this.#player = script === null ? this.#createPlayer(definition, open) : null;
     const { page } = definition;
@@ -197,16 +202,20 @@ class Stage {
     const chance = new RandomPlayer(definition.action, seed);
     const others: Controller = { choose: (instance) => drawActions(instance, chance) };
     if (player === "chance") return others;
-    return this.#person(definition, others);
+    // By its probabilities, as in training: the best play may be a mixture.
+    return this.#person(definition, {
+      choose: (instance, begins) =>
+        this.#actor?.act(instance, begins, { deterministic: false }) ?? others.choose(instance, begins),
+    });
   }
 
-  /** A person plays the first agent, `others` the rest. */
+  /** A person plays one agent, `others` the rest. */
   #person(definition: GameDefinition, others: Controller): Controller {
     const { page } = definition;
     const keys = page === undefined ? {} : pointerKeys(page);
     const hands = { ...this.#description, keys: { ...this.#description.keys, ...keys } };
     const keyboard = this.#byHand(createKeyboard(hands, this.#keys));
-    return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others);
+    return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others, this.#seat);
   }
 
   #decide(instance: Instance, begins: Uint8Array): Promise<Choice> {
@@ -244,7 +253,7 @@ class Stage {
     } else if (this.#isStale && this.#replay?.isBehind !== true) this.#drawStill();
     const instance = this.#instance;
     const bitmap = this.#screen.take();
-    const score = instance.episodeReturns[0];
+    const score = instance.episodeReturns[this.#seat];
     const steps = Math.ceil(instance.episodeTicks / this.#stepTicks);
     this.#post({ type: "picture", bitmap, score, steps }, bitmap === null ? [] : [bitmap]);
   }
@@ -273,7 +282,7 @@ class Stage {
     this.#isStale = true;
     const { endReason: reason, episodeReturns } = instance;
     const played = this.#played(instance);
-    this.#post({ type: "episode_end", reason, episodeReturn: episodeReturns[0], played });
+    this.#post({ type: "episode_end", reason, episodeReturn: episodeReturns[this.#seat], played });
   }
 
   #record(tape: EpisodeTape, choice: Choice, instance: Instance): void {
@@ -283,12 +292,15 @@ class Stage {
 
   /** The episode that a person has played; null where none did, or nothing was done in it. */
   #played(instance: Instance): RecordedEpisode | null {
-    const seats = Array.from({ length: instance.numAgents }, (_, agent) => ({
-      player: agent === 0 ? ("person" as const) : ("random" as const),
-      policy_id: null,
-      policy_version: null,
-      deterministic: false,
-    }));
+    const unnamed = { policy_id: null, policy_version: null, deterministic: false };
+    const version = this.#version;
+    const others =
+      version === null
+        ? { ...unnamed, player: "random" as const }
+        : { ...unnamed, player: "policy" as const, policy_version: version };
+    const seats = Array.from({ length: instance.numAgents }, (_, agent) =>
+      agent === this.#seat ? { ...unnamed, player: "person" as const } : others,
+    );
     const terms = { run_id: null, seed: { low: this.#seed, high: 0 }, lesson_id: null, seats };
     const played = this.#tape?.recorded(instance, terms, instance.endReason) ?? null;
     return played?.num_steps === 0 ? null : played;
@@ -313,8 +325,9 @@ class Stage {
         made.push(small ?? (await createPolicySession(model, game, options)));
       }
       const sessions = seats.map((index) => made[index]);
-      if (this.#actor === null) this.#actor = new PolicyActor(sessions, this.#description);
+      if (this.#actor === null) this.#actor = new PolicyActor(sessions, this.#description, this.#seed);
       else this.#actor.sessions = sessions;
+      this.#version = version;
     } catch (error) {
       for (const session of made) await session.release();
       this.#post({ type: "policy_ready", version, error: textOf(error), needsEngine: false });
