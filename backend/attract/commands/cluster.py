@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.console import Console
 
-from attract.cluster.engine import RayCluster, check_address, check_ray, connected
+from attract.cluster.engine import RayCluster, check_address, connected
 from attract.cluster.member import Line
 from attract.cluster.plan import ClusterPlan
 from attract.cluster.training import Training
@@ -25,6 +25,7 @@ from attract.commands.setting_flags import playable_game, run_settings
 from attract.commands.train import TrainOptions, train
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import INTERRUPTED
+from attract.processes.extras import check_installed
 from attract.processes.interrupt import Interrupts
 from attract.runs.run_ids import create_run_id
 from attract.server.app_server import run_async
@@ -147,7 +148,7 @@ def train_on_cluster(plan: ClusterPlan, address: str) -> int:
         ConfigurationError: when there is no Ray or no cluster.
         ClusterError: when the cluster does not run it.
     """
-    check_ray()
+    check_installed("ray", "attract cluster")
     check_address(address)
     with connected(address, plan.demand()) as cluster:
         say_of_cluster(cluster_text(cluster))
