@@ -20,7 +20,7 @@ from attract.cluster.plan import ClusterPlan
 from attract.cluster.training import Training
 from attract.commands import flags
 from attract.commands.help import mistake
-from attract.commands.output import GuardedOutput, say
+from attract.commands.output import CommandConsole, GuardedOutput, say
 from attract.commands.setting_flags import playable_game, run_settings
 from attract.commands.train import TrainOptions, train
 from attract.errors import ConfigurationError
@@ -208,4 +208,4 @@ def cluster_text(cluster: RayCluster) -> str:
 
 def say_of_cluster(text: str) -> None:
     """Print a line about the cluster, on stderr."""
-    say(Console(stderr=True), f"cluster: {text}")
+    say(CommandConsole(stderr=True), f"cluster: {text}")

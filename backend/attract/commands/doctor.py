@@ -15,7 +15,7 @@ from rich.table import Table
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
 from attract.commands import flags
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, print_table
 from attract.errors import AttractError, NotInstalledError
 from attract.processes.cores import raise_open_files, usable_cores
 from attract.processes.exit_codes import DONE, FAILED
@@ -50,7 +50,7 @@ def doctor(options: DoctorOptions = DoctorOptions()) -> int:
     if options.json_output:
         print_answer(answer)
     else:
-        CommandConsole().print(table_of(findings))
+        print_table(CommandConsole(), table_of(findings))
     return DONE if answer.ok else FAILED
 
 

@@ -12,13 +12,12 @@ from typing import IO, Annotated, Any, Final, cast
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 from attract.browser.chromium import require_chromium
 from attract.commands import flags
 from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
-from attract.commands.output import GuardedOutput
+from attract.commands.output import CommandConsole, GuardedOutput
 from attract.commands.setting_flags import NO_FLAGS, RUN, Alias, RunFlags, playable_game, run_settings
 from attract.commands.tune_display import StudyDisplay, result_lines
 from attract.errors import ConfigurationError, TrialError
@@ -210,7 +209,7 @@ async def _tune(
     command = shlex.join(["attract", *sys.argv[1:]])
     newest: list[StudyView] = []
 
-    with StudyDisplay(Console(file=cast("IO[str]", output))) as display:
+    with StudyDisplay(CommandConsole(file=cast("IO[str]", output))) as display:
 
         def on_change(view: StudyView) -> None:
             view = view.model_copy(update={"command": command})
