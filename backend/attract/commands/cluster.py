@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 from attract.cluster.engine import RayCluster, check_address, connected
 from attract.cluster.member import Line
@@ -90,7 +89,7 @@ def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
         name="attract cluster",
         default_command=train,
         error_formatter=mistake,
-        error_console=Console(stderr=True, soft_wrap=True, highlight=False),
+        error_console=CommandConsole(stderr=True, soft_wrap=True, highlight=False),
     )
     _, bound, _ = app.parse_args([game, *words], exit_on_error=True, print_error=True)
     return dict(bound.arguments)
