@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# Two images of one wheel: `trainer` trains and serves, `fleet` lends browsers by `attract join` and has no torch.
+# Two images of one wheel: `trainer` trains and serves, `fleet` lends browsers by `attract join` and has no extra.
 # docker build --target trainer .     docker build --target fleet .
 # With an NVIDIA GPU: --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cu128, and `docker run --gpus all`.
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
@@ -39,10 +39,12 @@ RUN apt-get update \
 ENV ATTRACT_CHROMIUM_SANDBOX=off \
     PYTHONUNBUFFERED=1
 WORKDIR /home/attract
+COPY pyproject.toml constraints.txt /tmp/
+RUN python -c "import tomllib; p = tomllib.load(open('/tmp/pyproject.toml', 'rb'))['project']; print(*p['dependencies'], sep='\n')" > /tmp/base.txt \
+    && python -c "import tomllib; p = tomllib.load(open('/tmp/pyproject.toml', 'rb'))['project']; print(*p['optional-dependencies']['train'], sep='\n')" > /tmp/train.txt \
+    && pip install --no-cache-dir -c /tmp/constraints.txt -r /tmp/base.txt
 
 FROM base AS fleet
-COPY constraints.txt deploy/fleet-requirements.txt /tmp/
-RUN pip install --no-cache-dir -c /tmp/constraints.txt -r /tmp/fleet-requirements.txt
 COPY --from=build /src/dist/*.whl /tmp/
 RUN pip install --no-cache-dir --no-deps /tmp/*.whl
 USER 1000
@@ -50,9 +52,7 @@ CMD ["attract", "join", "--help"]
 
 FROM base AS trainer
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
-COPY pyproject.toml constraints.txt /tmp/
-RUN python -c "import tomllib; print(*tomllib.load(open('/tmp/pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > /tmp/requirements.txt \
-    && pip install --no-cache-dir -c /tmp/constraints.txt --extra-index-url "${TORCH_INDEX}" -r /tmp/requirements.txt
+RUN pip install --no-cache-dir -c /tmp/constraints.txt --extra-index-url "${TORCH_INDEX}" -r /tmp/train.txt
 COPY --from=build /src/dist/*.whl /tmp/
 RUN pip install --no-cache-dir --no-deps /tmp/*.whl
 USER 1000

@@ -109,7 +109,7 @@ $(STAMPS)/python: pyproject.toml constraints.txt
 		|| { [ "$$(uname)" = Linux ] && $(BIN)/python -m pip install --quiet "torch==$(TORCH)+cpu" --retries 1 \
 		     --extra-index-url https://download.pytorch.org/whl/cpu 2>/dev/null; } \
 		|| $(BIN)/python -m pip install --quiet "torch==$(TORCH)"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train]' --group dev
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/node: package-lock.json package.json

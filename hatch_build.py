@@ -1,4 +1,4 @@
-"""Builds the web side into a wheel: pages, bundled games, the SDK and esbuild's binary for this platform."""
+"""Puts into a wheel what lies outside the package: skills, and the web side as it is built."""
 
 import os
 import shutil
@@ -17,9 +17,13 @@ class WebBuildHook(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build with npm unless told to skip; mark the wheel as one for this platform."""
-        if self.target_name != "wheel" or version == "editable" or os.environ.get(SKIP):
+        if self.target_name != "wheel" or version == "editable":
             return
         root = Path(self.root)
+        # They lie at the top of the repository, where coding agents look for them.
+        build_data["force_include"][str(root / "skills")] = "attract/skills"
+        if os.environ.get(SKIP):
+            return
         npm = shutil.which("npm")
         if npm is None:
             raise RuntimeError(f"a wheel carries the built pages: npm (Node 20+) or {SKIP}=1 is needed")

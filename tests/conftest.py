@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from attract.commands.output import AGENT_VARIABLES
+
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 # Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
 # other by spinning took half as much time again. What is measured or trained sets its own number.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Who runs the tests, an agent or a job of GitHub's, types no command in them: a test says itself who does.
+for _variable in (*AGENT_VARIABLES, "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(_variable, None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts background jobs so, and every process of the tests would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -8,7 +8,6 @@ import sys
 from typing import Final
 
 from cyclopts import App, CycloptsError
-from rich.console import Console
 from rich.text import Text
 
 from attract import __version__
@@ -96,7 +95,7 @@ app = App(
     help="Train an agent to play a browser game, in browsers, and ship it inside the game.",
     console=CommandConsole(),
     error_formatter=mistake,
-    error_console=Console(stderr=True, soft_wrap=True, highlight=False),
+    error_console=CommandConsole(stderr=True, soft_wrap=True, highlight=False),
     help_formatter=Layout(EXAMPLES),
     group_commands=OPTIONS,
 )
@@ -147,7 +146,8 @@ def _run() -> int:
 
         # It may quote a game, a page or the files of a run from elsewhere.
         text = Text.assemble(("error:", "red"), f" {printable(str(error))}")
-        Console(stderr=True).print(text, highlight=False, soft_wrap=True)
+        with contextlib.suppress(BrokenPipeError):
+            CommandConsole(stderr=True).print(text, highlight=False, soft_wrap=True)
         code = error.exit_code
         _answer(words, error, code)
     except KeyboardInterrupt as error:

@@ -3,6 +3,7 @@
     AttractError                    exit code 1
     ├── ConfigurationError          exit code 2: wrong usage, refused at start-up, names valid values
     │   ├── UsageError              the command line cannot be read
+    │   ├── NotInstalledError       an extra of the package is needed
     │   ├── FileError               an input file is missing, damaged or a link out of its folder
     │   └── QueryError              a search of the runs cannot be read
     ├── GameError                   a game threw, hung or returned something unusable
@@ -79,6 +80,15 @@ class ConfigurationError(AttractError):
 
 class UsageError(ConfigurationError):
     """The command line names no command, or an option that it does not have or that lacks its value."""
+
+
+class NotInstalledError(ConfigurationError):
+    """Packages of an extra are `missing`; `fix` is the command that adds them."""
+
+    def __init__(self, asked_by: str, missing: Sequence[str], fix: str) -> None:
+        self.missing = tuple(missing)
+        are = "is" if len(missing) == 1 else "are"
+        super().__init__(f"{', '.join(missing)} {are} not installed", setting=asked_by, fix=fix)
 
 
 class FileError(ConfigurationError):

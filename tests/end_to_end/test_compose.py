@@ -6,8 +6,6 @@ import secrets
 import subprocess
 import sys
 import time
-import tomllib
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,10 @@ import httpx
 import playwright
 import pytest
 import yaml
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from attract.server.links import lan_address
 from attract_command import AttractCommand
+from base_install import PROJECT, packages
 from servers import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -68,10 +65,8 @@ def test_scale_docker_the_images_have_what_the_browsers_driver_is_linked_against
 
 
 def test_scale_docker_all_that_is_installed_is_pinned() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    fleet = (ROOT / "deploy" / "fleet-requirements.txt").read_text().splitlines()
-    pinned = _packages((ROOT / "constraints.txt").read_text().splitlines())
-    assert _packages([*project["dependencies"], *fleet]) - pinned == set()
+    pinned = packages((ROOT / "constraints.txt").read_text().splitlines())
+    assert packages([*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["train"]]) - pinned == set()
 
 
 def test_scale_docker_npm_knows_every_workspace_before_it_installs() -> None:
@@ -82,35 +77,6 @@ def test_scale_docker_npm_knows_every_workspace_before_it_installs() -> None:
     assert [
         workspace for workspace in workspaces if f"COPY {workspace}/package.json {workspace}/\n" not in before
     ] == []
-
-
-def test_scale_docker_a_fleet_needs_only_what_its_image_has() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    left_out = _packages(project["dependencies"]) - _packages(
-        (ROOT / "deploy" / "fleet-requirements.txt").read_text().splitlines()
-    )
-    assert "torch" in left_out
-    blocked = {
-        module
-        for module, packages in packages_distributions().items()
-        if left_out & {canonicalize_name(package) for package in packages}
-    }
-    program = f"""
-import sys
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {sorted(blocked)!r}:
-            raise ImportError("a fleet has no " + name)
-sys.meta_path.insert(0, Blocked())
-import attract.cli, attract.commands.join, attract.server.in_process, attract.browser.__main__
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def _packages(requirements: list[str]) -> set[str]:
-    """Names of what a list of requirements asks for."""
-    lines = [line for line in requirements if line and not line.startswith("#")]
-    return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
 # `make test` has `attract join` against a trainer in backend/commands/test_join.py, the files' words above.

@@ -160,8 +160,8 @@ def run_workflow(folder: Path, skipped: set[str] = ELSEWHERE) -> tuple[str | Non
     summary = folder / "summary.md"
     summary.write_text("")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "CI": "true", "GITHUB_WORKSPACE": str(folder)}
-    environment |= {"GITHUB_STEP_SUMMARY": str(summary)}
+    environment = {**os.environ, "PATH": path, "CI": "true", "GITHUB_ACTIONS": "true"}
+    environment |= {"GITHUB_WORKSPACE": str(folder), "GITHUB_STEP_SUMMARY": str(summary)}
     printed = ""
     for step in steps:
         if "run" not in step or step["name"] in skipped:

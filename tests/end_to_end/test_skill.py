@@ -38,7 +38,7 @@ PAGE = """<!doctype html>
 
 def test_its_example_is_an_adapter_that_plays(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE)
-    _, _, rest = skill_text().partition("```ts\n")
+    _, _, rest = skill_text("attract").partition("```ts\n")
     example, _, _ = rest.partition("```")
     lines = [line.removeprefix("   ") for line in example.splitlines()]
     game = tmp_path / "game.page.ts"

@@ -50,7 +50,9 @@ def test_a_training_in_a_terminal_serves_its_dashboard_until_ctrl_c_and_keeps_it
 
 # `make test` has trainings without a terminal, which end by themselves, in many files.
 @pytest.mark.long
-@pytest.mark.parametrize(("flag", "environment"), [("--exit", {}), ("", {"CI": "true"})])
+@pytest.mark.parametrize(
+    ("flag", "environment"), [("--exit", {}), ("", {"CI": "true"}), ("", {"AI_AGENT": "agent"})]
+)
 def test_a_training_in_a_terminal_ends_by_itself_where_nobody_waits(
     flag: str, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) ->
     assert str(installed.parent) in where
     source = ROOT / "backend" / "attract"
     data = {path.relative_to(source) for name in ("*.toml", "*.j2") for path in source.rglob(name)}
+    data |= {path.relative_to(ROOT) for path in (ROOT / "skills").rglob("SKILL.md")}
     missing = {path for path in data if not (Path(where.strip()).parent / path).is_file()}
     assert len(data) >= 5 and missing == set()
 

@@ -1,6 +1,5 @@
 """Ray, which nothing else imports: connecting, starting a cluster here, and its actors."""
 
-import importlib.util
 import logging
 import os
 import socket
@@ -11,6 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from typing import IO, Any, Final, cast
 
 from attract.errors import ClusterError, ConfigurationError
+from attract.processes.extras import check_installed
 
 LOOPBACK: Final = "127.0.0.1"
 PROBE_SECONDS: Final = 5.0
@@ -29,14 +29,6 @@ SLACK: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 """For a cluster of our own: limits that would end it on a busy machine, where nothing is far away."""
-
-
-def check_ray() -> None:
-    """Raises: ConfigurationError: when Ray, which is an extra, is not installed."""
-    if importlib.util.find_spec("ray") is None:
-        raise ConfigurationError(
-            "Ray is not installed", setting="attract cluster", fix="pip install 'attract[ray]', on every node"
-        )
 
 
 def check_address(address: str, environment: Mapping[str, str] = os.environ) -> None:
@@ -82,7 +74,7 @@ def connected(address: str, num_cpus: int) -> Generator["RayCluster"]:
 
     Raises: ConfigurationError: when there is no Ray, or no cluster.
     """
-    check_ray()
+    check_installed("ray", "a Ray cluster")
     check_address(address)
     import ray  # pyright: ignore[reportMissingImports]
 

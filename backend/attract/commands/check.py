@@ -13,7 +13,7 @@ from attract.browser.chromium import require_chromium
 from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output, writing
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole, say
+from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
 from attract.errors import GameError
@@ -92,7 +92,9 @@ async def check_game(game: str, options: CheckOptions, server: ServerSettings) -
         say(console, line)
     if options.json_output:
         print_answer(check_answer(view, saved))
-    return FAILED if any(finding.severity == "error" for finding in view.findings) else DONE
+    is_wrong = any(finding.severity == "error" for finding in view.findings)
+    say_next(console, f"attract {'check' if is_wrong else 'train'} {shlex.quote(shown_path(Path(game)))}")
+    return FAILED if is_wrong else DONE
 
 
 @dataclass(frozen=True)

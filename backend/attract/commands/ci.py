@@ -1,5 +1,7 @@
 """`attract ci`: its flags; `ci_playing.py` is the work."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from attract.commands import flags
+from attract.commands.output import is_github
 
 
 @flags.options
@@ -28,8 +31,9 @@ class CiOptions:
     """File for the result as JUnit XML."""
     html: Path | None = None
     """File for a report that plays the episodes in it."""
-    github: bool = False
-    """Print annotations and add to the summary of the step, as GitHub Actions reads them."""
+    github: Annotated[bool | None, Parameter(negative="--no-github")] = None
+    """Print annotations and add to the summary of the step, as GitHub Actions reads them; by default in its
+    jobs ($GITHUB_ACTIONS)."""
     project_dir: flags.ProjectDir = None
     page_device: flags.PageDevice = None
     include: flags.Include = None
@@ -58,5 +62,7 @@ def ci(game: flags.Game, /, options: CiOptions = CiOptions()) -> int:
     from attract.commands.ci_playing import play_build
     from attract.server.app_server import run_async
 
+    if options.github is None:
+        options = replace(options, github=is_github(os.environ))
     game, server = flags.page_or_game(game, flags.server_settings(options))
     return run_async(play_build(game, options, server))

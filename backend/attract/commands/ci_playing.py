@@ -19,10 +19,10 @@ from attract.commands.crowd_play import (
     problem_of,
     seed_of,
 )
-from attract.commands.destination import check_writable, write_output, writing
+from attract.commands.destination import check_writable, shown_path, write_output, writing
 from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole, say
+from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.probe import SIZE, found_in_time, page_to_play
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError
@@ -42,7 +42,7 @@ from attract.playtest.playwright_test import TestedModule, TestedPage, playwrigh
 from attract.playtest.report import BuildFinding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
 from attract.playtest.session import STAGES, Playtest
-from attract.playtest.templates import text_lines
+from attract.playtest.templates import next_command, text_lines
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episodes import SUFFIX, read_episode, written
@@ -138,6 +138,8 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
     report, lines = write_outputs(options, report, build, tested, known_errors, curve, pictures)
     for line in lines:
         say(console, line)
+    if report.verdict != "plays":
+        say_next(console, next_command(report, shown_path(options.out)))
     if options.json_output:
         print_answer(report)
     return report.exit_code

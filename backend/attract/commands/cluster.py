@@ -12,19 +12,19 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
-from attract.cluster.engine import RayCluster, check_address, check_ray, connected
+from attract.cluster.engine import RayCluster, check_address, connected
 from attract.cluster.member import Line
 from attract.cluster.plan import ClusterPlan
 from attract.cluster.training import Training
 from attract.commands import flags
 from attract.commands.help import mistake
-from attract.commands.output import GuardedOutput, say
+from attract.commands.output import CommandConsole, GuardedOutput, say
 from attract.commands.setting_flags import playable_game, run_settings
 from attract.commands.train import TrainOptions, train
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import INTERRUPTED
+from attract.processes.extras import check_installed
 from attract.processes.interrupt import Interrupts
 from attract.runs.run_ids import create_run_id
 from attract.server.app_server import run_async
@@ -89,7 +89,7 @@ def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
         name="attract cluster",
         default_command=train,
         error_formatter=mistake,
-        error_console=Console(stderr=True, soft_wrap=True, highlight=False),
+        error_console=CommandConsole(stderr=True, soft_wrap=True, highlight=False),
     )
     _, bound, _ = app.parse_args([game, *words], exit_on_error=True, print_error=True)
     return dict(bound.arguments)
@@ -147,7 +147,7 @@ def train_on_cluster(plan: ClusterPlan, address: str) -> int:
         ConfigurationError: when there is no Ray or no cluster.
         ClusterError: when the cluster does not run it.
     """
-    check_ray()
+    check_installed("ray", "attract cluster")
     check_address(address)
     with connected(address, plan.demand()) as cluster:
         say_of_cluster(cluster_text(cluster))
@@ -207,4 +207,4 @@ def cluster_text(cluster: RayCluster) -> str:
 
 def say_of_cluster(text: str) -> None:
     """Print a line about the cluster, on stderr."""
-    say(Console(stderr=True), f"cluster: {text}")
+    say(CommandConsole(stderr=True), f"cluster: {text}")

@@ -23,7 +23,7 @@ from attract.commands.crowd_play import (
 )
 from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole, for_table, say
+from attract.commands.output import CommandConsole, print_table, say
 from attract.errors import AttractError, ConfigurationError
 from attract.playtest.difficulty import (
     DIFFICULTY,
@@ -235,7 +235,7 @@ def show(console: CommandConsole, report: DifficultyReport) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for row, step in zip(report.values, [None, *report.steps], strict=True):
         table.add_row(f"{row.value:g}", *cells(row), "" if step is None else p_text(step))
-    for_table(console).print(table)
+    print_table(console, table)
     who = "trained players" if report.learned else "players without training"
     say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
     say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))

@@ -15,10 +15,11 @@ from rich.table import Table
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
 from attract.commands import flags
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
-from attract.errors import AttractError
+from attract.commands.output import CommandConsole, print_table
+from attract.errors import AttractError, NotInstalledError
 from attract.processes.cores import raise_open_files, usable_cores
 from attract.processes.exit_codes import DONE, FAILED
+from attract.processes.extras import MODULES, check_installed
 from attract.schema.answers import DoctorAnswer, DoctorFinding
 from attract.settings.base import variable
 from attract.settings.run import ServerSettings
@@ -27,7 +28,7 @@ RUNS_DIR = variable("runs_dir")
 PACKAGE = Path(__file__).parents[1]
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 20
-PACKAGES = ("torch", "onnx", "onnxruntime", "fastapi", "uvicorn", "pydantic", "playwright")
+PACKAGES = ("fastapi", "uvicorn", "pydantic", "playwright")
 
 
 @flags.options
@@ -49,7 +50,7 @@ def doctor(options: DoctorOptions = DoctorOptions()) -> int:
     if options.json_output:
         print_answer(answer)
     else:
-        CommandConsole().print(table_of(findings))
+        print_table(CommandConsole(), table_of(findings))
     return DONE if answer.ok else FAILED
 
 
@@ -59,6 +60,7 @@ def examine() -> list[DoctorFinding]:
         _system(),
         _python(),
         *(_package(name) for name in PACKAGES),
+        _training(),
         _accelerator(),
         _chromium(),
         _web_build(),
@@ -116,9 +118,18 @@ def _package(name: str) -> DoctorFinding:
     return _found(name, True, importlib.metadata.version(name))
 
 
+def _training() -> DoctorFinding:
+    try:
+        check_installed("train", "attract train")
+    except NotInstalledError as error:
+        return _found("training", False, error.problem, error.fix or "", required=False)
+    versions = (f"{name} {importlib.metadata.version(name)}" for name in MODULES["train"])
+    return _found("training", True, ", ".join(versions), required=False)
+
+
 def _accelerator() -> DoctorFinding:
     if importlib.util.find_spec("torch") is None:
-        return _found("gpu", True, "torch is missing", required=False)
+        return _found("gpu", True, "looked for by torch, which is not installed", required=False)
     import torch
 
     if torch.cuda.is_available():

@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from attract.commands import flags
+from attract.processes.extras import check_installed
 
 
 @flags.options
@@ -37,6 +38,7 @@ def evaluate(run: flags.Run, /, options: EvaluateOptions = EvaluateOptions()) ->
     attract eval latest --version first --episodes 20 --seed 7  # how it began, other episodes
     attract eval latest --json  # for scripts
     """
+    check_installed("train", "attract eval")
     # The gateway takes a moment to import, of which `--help` and wrong usage have no need.
     from attract.commands.evaluating import evaluate_run
     from attract.server.app_server import run_async

@@ -31,6 +31,7 @@ from attract.errors import ConfigurationError
 from attract.files import check_inside
 from attract.games.kept_game import CODE, page_folder
 from attract.processes.exit_codes import DONE
+from attract.processes.extras import check_installed
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
 from attract.schema.answers import ExportAnswer, ExportedLevel
@@ -90,6 +91,8 @@ def export(
     attract export latest --out policy  # only policy.onnx and policy.json
     attract export latest --out site --page  # a complete page
     """
+    if run is not None:
+        check_installed("train", "attract export")
     server, chosen = flags.server_settings(options), chosen_of(options)
     if options.replay is not None:
         if (

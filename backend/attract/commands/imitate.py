@@ -8,6 +8,7 @@ from cyclopts.validators import Number
 
 from attract.commands import flags
 from attract.commands.setting_flags import NO_FLAGS, RUN, RunFlags, run_settings
+from attract.processes.extras import check_installed
 
 
 @flags.options
@@ -55,6 +56,7 @@ def imitate(
     attract imitate keydoor --from episodes  # from a folder
     attract imitate keydoor --run-id copy --epochs 500  # another name, fewer passes
     """
+    check_installed("train", "attract imitate")
     # Torch takes seconds to import, of which `--help` and wrong usage have no need.
     from attract.commands.imitating import imitate_game
     from attract.server.app_server import run_async

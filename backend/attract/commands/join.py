@@ -10,13 +10,12 @@ from urllib.parse import parse_qs, urldefrag, urlsplit
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands import flags
 from attract.commands.health import problem_of
-from attract.commands.output import say
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import failure_of
 from attract.commands.trainer_watch import PageStatus, TrainerWatch
 from attract.errors import AttractError, ConfigurationError
@@ -138,7 +137,7 @@ class _Guest:
     def __init__(self, base_url: str, watch: TrainerWatch) -> None:
         self.watch = watch
         self._base_url = base_url
-        self._console = Console(stderr=True)
+        self._console = CommandConsole(stderr=True)
         self._host: HostProcess | None = None
         self._page: PageStatus | None = None
         self._failure: AttractError | None = None

@@ -1,6 +1,7 @@
 """`attract look`: opens a page under the virtual clock, gives it some input, and says what is there."""
 
 import asyncio
+import shlex
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from attract.commands.destination import check_writable, shown_path, write_outpu
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import short_look, text_of
 from attract.commands.look_inputs import frames_of, given_inputs
-from attract.commands.output import CommandConsole, say
+from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.probe import SIZE, on_screen, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
@@ -161,7 +162,10 @@ def look(page: flags.Game, /, options: LookOptions = LookOptions()) -> int:
     if options.json_output:
         print_answer(report)
     else:
-        say(CommandConsole(), render(report))
+        console = CommandConsole()
+        say(console, render(report))
+        shown = shown_path(Path(page)) if Path(page).is_absolute() else page
+        say_next(console, f"attract ci {shlex.quote(shown)}")
     return DONE
 
 

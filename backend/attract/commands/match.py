@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from attract.commands import flags
+from attract.processes.extras import check_installed
 
 
 @flags.options
@@ -40,6 +41,7 @@ def match(*players: Annotated[str, Parameter(required=True)], options: MatchOpti
     attract match first-run second-run:best --episodes 500  # which run plays better
     attract match latest:10 latest:20 latest:30 --json  # does each version beat the one before
     """
+    check_installed("train", "attract match")
     # The gateway takes a moment to import, of which `--help` and wrong usage have no need.
     from attract.commands.matching import play_match
     from attract.server.app_server import run_async

@@ -15,7 +15,7 @@ from attract.browser.chromium import require_chromium
 from attract.commands.evaluating import LINE_SECONDS, beside, readable_run
 from attract.commands.json_output import print_answer
 from attract.commands.match import MatchOptions
-from attract.commands.output import CommandConsole, say
+from attract.commands.output import CommandConsole, print_table, say
 from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError, ConfigurationError, CutOffError
 from attract.games.kept_game import page_folder, project_of
@@ -273,7 +273,7 @@ def _print(report: MatchReport, console: CommandConsole) -> None:
         found = [scores.get((player.player, other.player)) for other in report.players]
         cells = ["" if score is None else percent(score) for score in found]
         table.add_row(player.player, f"{player.rating:.1f} ± {player.rating_std:.1f}", *cells)
-    console.print(table)
+    print_table(console, table)
     for number, seat in enumerate(report.seats):
         say(console, f"seat {number} wins {percent(seat)}")
     for one in report.at_values:

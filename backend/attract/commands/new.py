@@ -10,7 +10,6 @@ from typing import Literal
 from attract.commands import flags
 from attract.commands.destination import writing
 from attract.commands.json_output import print_answer
-from attract.commands.skill import lay_skill
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import DONE
 from attract.schema.answers import NewAnswer
@@ -113,7 +112,6 @@ def _written(folder: Path, template: Template) -> list[Path]:
     for name in NAMED_FILES:
         path = folder / name
         path.write_text(path.read_text(encoding="utf-8").replace(NAME, folder.name), encoding="utf-8")
-    lay_skill(folder)
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     vendor = folder / "vendor" / "attract"
     vendor.mkdir(parents=True)

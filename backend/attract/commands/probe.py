@@ -28,7 +28,6 @@ from attract.commands.probe_drafts import (
     first_choice,
     settle,
 )
-from attract.commands.skill import lay_skill
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.modules import refuse_project
@@ -118,7 +117,6 @@ async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -
     path = _adapter_path(place, options.out, force=options.force)
     report = await draft_adapter(place, path, server, options.size, console)
     shown = shown_path(path)
-    say(console, lay_skill(path.parent))
     unfinished = f"add {', '.join(missing(report.unfinished))} there and delete `unfinished`, "
     say(
         console,

@@ -23,6 +23,7 @@ from attract.commands.json_output import print_answer
 from attract.errors import AttractError, ConfigurationError
 from attract.files import read_tail
 from attract.processes.exit_codes import DONE
+from attract.processes.extras import MODULES
 from attract.runs.directory import LATEST, RunDirectory, list_run_ids
 from attract.runs.log_files import GATEWAY_LOG, LEARNER_LOG
 from attract.runs.metrics import MetricsStore
@@ -219,7 +220,7 @@ def _files(folder: Path) -> dict[str, int]:
 
 def _machine() -> dict[str, Any]:
     versions: dict[str, str] = {}
-    for name in (*PACKAGES, "numpy", "websockets"):
+    for name in (*PACKAGES, *MODULES["train"], "numpy", "websockets"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {

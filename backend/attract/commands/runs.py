@@ -9,7 +9,7 @@ from rich.text import Text
 
 from attract.commands import flags
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole, for_table
+from attract.commands.output import CommandConsole, for_table, print_table
 from attract.commands.train_display import duration, number
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE
@@ -61,7 +61,7 @@ def runs(*query: str, options: RunsOptions = RunsOptions()) -> int:
         return DONE
     console = for_table(CommandConsole())
     if found.runs:
-        console.print(table_of(found.runs, console.width))
+        print_table(console, table_of(found.runs, console.width))
     console.print(count_text(found), highlight=False)
     return DONE
 

@@ -21,6 +21,7 @@ from attract.commands.setting_flags import (
     run_settings,
 )
 from attract.errors import ConfigurationError
+from attract.processes.extras import check_installed
 
 
 @flags.options
@@ -93,6 +94,7 @@ def train(
     attract train src/game.ts --total-steps 200000  # your own game
     attract train --resume --run-id latest --total-steps 500000  # continue a run
     """
+    check_installed("train", "attract train")
     # The gateway takes half a second to import, of which `--help` and wrong usage have no need.
     from attract.commands.training import finished_code, game_of, goes_on, train_game
     from attract.server.app_server import run_async

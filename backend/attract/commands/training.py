@@ -22,7 +22,7 @@ from attract.browser.host import join_url
 from attract.commands.check import checked_finding
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.narrator import FIRST_LINE_SECONDS, Narrator
-from attract.commands.output import GuardedOutput, say
+from attract.commands.output import CommandConsole, GuardedOutput, say, say_next
 from attract.commands.own_host import running_host
 from attract.commands.train import TrainOptions
 from attract.commands.train_display import (
@@ -131,7 +131,7 @@ async def train_game(
     # With --json only the final object may go to stdout.
     spoken = sys.stderr if options.json_output else sys.stdout
     output = GuardedOutput(spoken)
-    console = Console(file=cast("IO[str]", output))
+    console = CommandConsole(file=cast("IO[str]", output))
     started: RunView | None = None
     result: RunResult | None = None
     stopped_by: int | None = None
@@ -355,6 +355,7 @@ def _print_next(console: Console, runs_dir: Path, *, has_opponents: bool = False
     say(console, "next:")
     for command, why in (MATCH, *NEXT_COMMANDS[1:]) if has_opponents else NEXT_COMMANDS:
         say(console, f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
+    say_next(console, (MATCH if has_opponents else NEXT_COMMANDS[0])[0] + where)
 
 
 def _runs_dir_option(runs_dir: Path) -> str:

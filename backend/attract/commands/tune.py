@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import shlex
 import signal
 import sys
@@ -13,18 +12,18 @@ from typing import IO, Annotated, Any, Final, cast
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 from attract.browser.chromium import require_chromium
 from attract.commands import flags
 from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
-from attract.commands.output import GuardedOutput
+from attract.commands.output import CommandConsole, GuardedOutput
 from attract.commands.setting_flags import NO_FLAGS, RUN, Alias, RunFlags, playable_game, run_settings
 from attract.commands.tune_display import StudyDisplay, result_lines
 from attract.errors import ConfigurationError, TrialError
 from attract.processes.cores import usable_cores
 from attract.processes.exit_codes import DONE, FAILED, USAGE
+from attract.processes.extras import check_installed
 from attract.processes.interrupt import Interrupts
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyView
@@ -101,6 +100,7 @@ def tune(
     attract tune cartpole --until-return 475 --total-steps 300000  # settings that reach a goal first
     attract tune src/game.ts --trials 40 --out tuned.yaml  # a longer search, into a file
     """
+    check_installed("tune", "attract tune")
     game, server = playable_game(game, flags.server_settings(options))
     chosen = run_settings(game, server, options, settings)
     if options.ray:
@@ -132,12 +132,11 @@ def tune_on_ray(game: str, settings: LayeredSettings, options: TuneOptions, serv
 
     Raises: ConfigurationError: when what was asked for cannot be, there is no Ray or no cluster.
     """
-    from attract.cluster.engine import check_address, check_ray, connected
+    from attract.cluster.engine import check_address, connected
     from attract.cluster.trials import ClusterRunner, cpus_for, parallel_on
     from attract.commands.cluster import cluster_text, say_of_cluster
 
-    check_ray()
-    check_optuna()
+    check_installed("ray", "attract tune --ray")
     check_address("auto")
     with connected("auto", cpus_for(1)) as cluster:
         say_of_cluster(cluster_text(cluster))
@@ -169,7 +168,6 @@ async def tune_game(
 
     Raises: ConfigurationError: when what was asked for cannot be.
     """
-    check_optuna()
     if trials_of is trials_here:
         require_chromium()
     name = options.study or _stem(game)
@@ -211,7 +209,7 @@ async def _tune(
     command = shlex.join(["attract", *sys.argv[1:]])
     newest: list[StudyView] = []
 
-    with StudyDisplay(Console(file=cast("IO[str]", output))) as display:
+    with StudyDisplay(CommandConsole(file=cast("IO[str]", output))) as display:
 
         def on_change(view: StudyView) -> None:
             view = view.model_copy(update={"command": command})
@@ -268,14 +266,6 @@ def _ended(view: StudyView, error: TrialError | ConfigurationError | None, *, is
 
 def _over(view: StudyView) -> list[Any]:
     return [trial for trial in view.trials if trial.state != "running"]
-
-
-def check_optuna() -> None:
-    """Raises: ConfigurationError: when Optuna, which is an extra, is not installed."""
-    if importlib.util.find_spec("optuna") is None:
-        raise ConfigurationError(
-            "Optuna is not installed", setting="attract tune", fix="pip install 'attract[tune]'"
-        )
 
 
 def parallel_of(options: TuneOptions, settings: Any, cores: int | None = None) -> int:

@@ -40,7 +40,6 @@ NOT_SHIPPED: Final = (
     "*.page.ts",
     "*.page.js",
     "*.train.yaml",
-    "SKILL.md",
     "package.json",
     "package-lock.json",
     "pnpm-lock.yaml",

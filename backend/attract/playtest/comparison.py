@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import pstdev
 from typing import Final, Literal
 
+from attract.playtest.ranks import signed_ranks
+
 FALSE_ALARM: Final = 0.01
 MIN_EFFECT: Final = 0.03
 """A change that matters, as a share of the mean or of the spread, whichever is larger."""
@@ -77,7 +79,7 @@ def compare(
     mean_now = math.fsum(now[index] for index in indices) / len(indices)
     if abs(mean_now - mean_before) < MIN_EFFECT * max(abs(mean_before), pstdev(before.values())):
         return None
-    p_value = _signed_ranks([value for value in differences if value != 0.0])
+    p_value = signed_ranks([value for value in differences if value != 0.0])
     if p_value >= limit:
         return None
     direction: Direction = "higher" if mean_now > mean_before else "lower"
@@ -98,10 +100,3 @@ def beyond(before: Sequence[float], now: Sequence[float]) -> tuple[float | None,
     values = sorted(value for value in before if value > best)
     chance = math.comb(len(before), len(values)) / math.comb(len(before) + len(now), len(values))
     return (values[0] if len(values) >= max(1, len(before) // 10) else None), chance
-
-
-def _signed_ranks(differences: Sequence[float]) -> float:
-    # scipy takes a tenth of a second to import.
-    from scipy.stats import wilcoxon
-
-    return float(wilcoxon(differences)[1])  # pyright: ignore[reportArgumentType]

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from attract.playtest import ranks
 from attract.playtest.comparison import FALSE_ALARM, compare, least_p_value, threshold
 from attract.playtest.outcomes import GAME_ENDS, LENGTH, RETURN, Outcome, Outcomes
 from attract.playtest.report import PlayerOutcome
@@ -211,11 +212,8 @@ def mean(by_seed: Sequence[float]) -> Estimate:
     middle = math.fsum(by_seed) / count
     if count < 2:
         return Estimate(mean=middle, low=None, high=None)
-    # scipy takes a tenth of a second to import.
-    from scipy.stats import t
-
     variance = math.fsum((value - middle) ** 2 for value in by_seed) / (count - 1)
-    half = float(t.ppf(0.975, count - 1)) * math.sqrt(variance / count)
+    half = ranks.student_975(count - 1) * math.sqrt(variance / count)
     return Estimate(mean=middle, low=middle - half, high=middle + half)
 
 
@@ -252,10 +250,7 @@ def rank_correlation(rows: Sequence[ValueDifficulty]) -> float | None:
     pairs = [(row.value, row.difficulty.mean) for row in rows if row.difficulty is not None]
     if len(pairs) < 2 or len({difficulty for _, difficulty in pairs}) < 2:
         return None
-    from scipy.stats import spearmanr
-
-    found = spearmanr([value for value, _ in pairs], [difficulty for _, difficulty in pairs])
-    return round(float(found[0]), 6)  # pyright: ignore[reportArgumentType, reportIndexIssue, reportUnknownArgumentType]
+    return round(ranks.rank_correlation(*zip(*pairs, strict=True)), 6)
 
 
 def _scores(tables: Sequence[Table], wins: Wins) -> list[list[dict[int, float]] | None]:

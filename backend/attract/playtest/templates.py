@@ -2,6 +2,7 @@
 
 import html
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,14 @@ def replay_command(finding: BuildFinding, folder: str = "") -> str | None:
     if finding.episode_file is None:
         return None
     return f"attract replay {beside(folder, finding.episode_file)}"
+
+
+def next_command(report: Report, folder: str) -> str:
+    """What to type after a build that does not play: the test of a finding, else a look at the game."""
+    tests = [finding.test_file for finding in report.findings if finding.test_file is not None]
+    if tests:
+        return f"npx playwright test {beside(folder, tests[0])}"
+    return f"attract {'ci' if report.findings else 'look'} {shlex.quote(plain(report.game))}"
 
 
 def beside(folder: str, name: str) -> str:

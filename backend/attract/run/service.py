@@ -12,6 +12,7 @@ from attract.games.kept_builds import write_start
 from attract.games.kept_game import CODE, MAX_CODE_BYTES, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.children import StartLearner
+from attract.processes.extras import check_installed
 from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
 from attract.run.effects import Kind
 from attract.run.episodes import RunEpisodes
@@ -351,7 +352,11 @@ class RunService:
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:
-        """Keep others from starting a run while this one is being made."""
+        """Keep others from starting a run while this one is being made.
+
+        Raises: RunActiveError: one is active or being made. NotInstalledError: the learner is not installed.
+        """
+        check_installed("train", "run")
         if self.active is not None:
             raise RunActiveError(self.active.run_id)
         if self._starting:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from attract.cluster import engine
 from attract.cluster.plan import ClusterPlan
 from attract.commands import cluster
 from attract.commands.cluster import ClusterOptions, plan_of
@@ -115,8 +114,7 @@ def test_a_mistake_is_told_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(engine, "check_ray", lambda: None)
-    monkeypatch.setattr(cluster, "check_ray", lambda: None)
+    monkeypatch.setattr(cluster, "check_installed", lambda *_asked: None)
 
     def connected(*_arguments: object) -> None:
         raise AssertionError("it was connected")

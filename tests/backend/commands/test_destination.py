@@ -20,7 +20,7 @@ from attract.commands.exported_page import find_page_copy, write_site
 from attract.commands.new import create_project
 from attract.commands.probe import write_adapter
 from attract.commands.report import _write as write_report  # pyright: ignore[reportPrivateUsage]
-from attract.commands.skill import lay_skill
+from attract.commands.skill import SKILLS, install_skills
 from attract.errors import ConfigurationError
 from attract.games.library import GameModule
 from attract.games.page_places import page_place
@@ -110,12 +110,12 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "new": lambda out: create_project(out / "my-game", "page"),
     "probe": probe,
     "report": lambda out: write_report(out / "report.zip", {"a": "b"}),
-    "skill": lambda out: lay_skill(out),
+    "skill": lambda out: install_skills(out, SKILLS, force=True),
     "tune": lambda out: write_output(out / "tuned.yaml", b"settings"),
     "verify": lambda out: write_output(out / "claim.episode.json", b"episode"),
 }
 """By command, what writes its files into the folder `out`."""
-KEEPS_WHAT_IS_THERE = ("new", "report", "skill")
+KEEPS_WHAT_IS_THERE = ("new", "report")
 WRITE_NONE = {
     *("doctor", "health", "join", "match", "metrics", "replay", "runs"),
     # Folders of runs, whose links `RunDirectory` checks.
@@ -206,7 +206,6 @@ ALLOWED = {
     "commands/new.py": {"copytree", "copyfile", "write_text"},  # into a folder that it has made
     "commands/output.py": {"open"},  # /dev/null
     "commands/report.py": {"open"},  # O_EXCL
-    "commands/skill.py": {"open"},  # "x"
     "playtest/github_report.py": {"open"},  # the file that GitHub names
 }
 

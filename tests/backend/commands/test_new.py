@@ -33,7 +33,7 @@ def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None
     folder = tmp_path / "star-catcher"
     files = {str(path) for path in create_project(folder, "page")}
     assert files == {
-        ".github/workflows/play.yml", ".gitignore", "README.md", "SKILL.md", "game.page.ts", "index.html",
+        ".github/workflows/play.yml", ".gitignore", "README.md", "game.page.ts", "index.html",
         "package.json", "src/agent.ts", "src/game.js", "src/style.css", "tsconfig.json", "vite.config.js",
     }  # fmt: skip
     assert "my-game" not in (folder / "README.md").read_text() + (folder / "index.html").read_text()

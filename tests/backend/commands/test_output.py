@@ -1,7 +1,10 @@
 """Output of commands: a reader that leaves, answers as JSON, errors of a browser of its own."""
 
+import contextlib
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +12,19 @@ from typing import IO
 
 import pytest
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from attract.commands.json_output import MAX_ERROR_LENGTH, answer_to, is_wanted, json_text
-from attract.commands.output import GuardedOutput, is_watched
+from attract.commands.output import (
+    AGENT_VARIABLES,
+    CommandConsole,
+    GuardedOutput,
+    is_agent,
+    is_watched,
+    print_table,
+    say_next,
+)
 from attract.errors import ConfigurationError, FederationError, GameError, LearnerError, QueryError
 from attract.schema.answers import HealthAnswer, ImitateAnswer
 from attract_command import AttractCommand
@@ -82,6 +95,56 @@ def test_a_person_watches_a_terminal_that_is_no_ci_service_s(
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
     assert is_watched({} if ci is None else {"CI": ci}) is expected
+    assert not is_watched({"AI_AGENT": "some-agent"})
+
+
+@pytest.mark.parametrize("name", AGENT_VARIABLES)
+def test_an_agent_is_known_by_each_variable(name: str) -> None:
+    assert is_agent({name: "1"}) and is_agent({name: "name@2"})
+    assert not any(is_agent({name: unset}) for unset in ("", "0", "false"))
+    # In the terminal of an editor a person types as well.
+    assert not is_agent({"CURSOR_TRACE_ID": "1", "REPL_ID": "1", "TERM": "xterm"})
+
+
+def in_terminal(*words: str, **variables: str) -> str:
+    """What a command writes to a terminal, as it is sent."""
+    primary, secondary = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", **variables}
+    command = [sys.executable, "-m", "attract", *words]
+    subprocess.run(command, stdout=secondary, stderr=secondary, env=environment, check=False, timeout=60)
+    os.close(secondary)
+    text = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(primary, 65_536):
+            text += part
+    os.close(primary)
+    return text.decode().replace("\r", "")
+
+
+def test_an_agent_gets_plain_lines_where_a_person_gets_a_coloured_table() -> None:
+    person, agent = in_terminal("doctor"), in_terminal("doctor", CLAUDECODE="1")
+    assert "\x1b[" in person and "\x1b" not in agent
+    assert re.search(r"^ok  python  3\.", agent, re.MULTILINE)
+    refused = in_terminal("check", "no-such-game", AI_AGENT="some-agent")
+    assert refused.startswith("error: ") and "\x1b" not in refused
+
+
+def test_a_table_for_an_agent_has_a_line_for_each_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GEMINI_CLI", "1")
+    table = Table("name", "value", title="Scores")
+    table.add_row("[red]a[/]", Text("[1]"))
+    table.add_row("b" * 200, "")
+    print_table(CommandConsole(), table)
+    say_next(CommandConsole(), "attract check [a].ts")
+    lines = ["Scores", "name  value", "a  [1]", "b" * 200, "next: attract check [a].ts"]
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_a_person_is_told_no_next_command(capsys: pytest.CaptureFixture[str]) -> None:
+    say_next(CommandConsole(), "attract check a.ts")
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What `attract tune` refuses, how many trials it runs at once, the file it writes, and its display."""
 
-import importlib.util
 import io
 from pathlib import Path
 from typing import Any
@@ -60,15 +59,6 @@ def test_one_that_the_study_wrote_itself_may_be_written_again(tmp_path: Path):
 async def test_a_study_that_another_process_works_at_is_refused(tmp_path: Path):
     refused = pytest.raises(ConfigurationError, match="another process")
     with locked_study(study_folder(tmp_path, "snake")), refused:
-        await tuned(tmp_path)
-
-
-async def test_without_optuna_it_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *more: None if name == "optuna" else find(name, *more)
-    )
-    with pytest.raises(ConfigurationError, match=r"pip install 'attract\[tune\]'"):
         await tuned(tmp_path)
 
 
