@@ -12,7 +12,7 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 from attract.schema.base import MAX_AGENTS
 from attract.schema.messages import Seat, Seed
 from attract.settings.collection import MAIN
-from attract.settings.self_play import NEWEST, POOL, RANDOM, SCRIPT, SelfPlaySettings
+from attract.settings.self_play import NEWEST, OUTSIDE, POOL, RANDOM, SCRIPT, SelfPlaySettings
 
 WINDOW: Final = 100
 """Episodes whose results make a win rate."""
@@ -71,7 +71,7 @@ class Opponents:
         self._pool: dict[int, Opponent] = {}
         """By version, the oldest first."""
         self._others = {seat: Opponent() for seat in settings.seats if seat not in (NEWEST, POOL)}
-        """Random play and scripts."""
+        """Random play, scripts and programs outside."""
         self._drawn: dict[int, tuple[int, list[int | str]]] = {}
         """By worker: for which part of the run, and who plays."""
 
@@ -239,12 +239,14 @@ def _seat(player: int | str, version: int) -> Seat:
         return Seat(policy_id=MAIN, policy_version=version, script="random", learns=False)
     if isinstance(player, str) and player.startswith(SCRIPT):
         return Seat(policy_id=player, policy_version=0, learns=False)
+    if isinstance(player, str) and player.startswith(OUTSIDE):
+        return Seat(policy_id=player, policy_version=0, script="outside", learns=False)
     played = player if isinstance(player, int) else version
     return Seat(policy_id=MAIN, policy_version=played, learns=False)
 
 
 def _player_of(seat: Seat) -> int | str:
-    if seat.policy_id.startswith(SCRIPT):
+    if seat.policy_id.startswith((SCRIPT, OUTSIDE)):
         return seat.policy_id
     return seat.script or seat.policy_version
 

@@ -6,13 +6,14 @@ import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import cycle, pairwise
+from itertools import count, cycle, pairwise
 from pathlib import Path
 
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
-from attract.commands.evaluating import LINE_SECONDS, beside, readable_run
+from attract.commands.destination import check_writable
+from attract.commands.evaluating import LINE_SECONDS, beside, readable_run, save_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.match import MatchOptions
 from attract.commands.output import CommandConsole, say
@@ -27,18 +28,20 @@ from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
 from attract.run.active import ActiveRun
 from attract.run.models import RunModels
-from attract.run.start_checks import check_same_spaces
+from attract.run.outside_players import OutsideReport
+from attract.run.start_checks import check_outside, check_same_spaces
 from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory, find_run
 from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeResult, Seat
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
-from attract.settings.self_play import RANDOM, SCRIPT
+from attract.settings.self_play import OUTSIDE, RANDOM, SCRIPT
 
 
 @dataclass(frozen=True)
 class Player:
-    """One who takes part: a version of a run, a script, or random play."""
+    """One who takes part: a version of a run, a script, a program outside, or random play."""
 
     name: str
     """As it was given."""
@@ -58,6 +61,8 @@ class Player:
         """It on one seat."""
         if self.script is not None:
             return Seat(policy_id=self.name, learns=False)
+        if self.name.startswith(OUTSIDE):
+            return Seat(policy_id=self.name, script="outside", learns=False)
         if self.directory is None:
             return Seat(script="random", learns=False)
         policy_id = self.seats[agent % len(self.seats)]
@@ -71,6 +76,9 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         ConfigurationError: fewer than two players, none of them of a run, or not of the same game.
         CutOffError: a signal came before all pairs had played.
     """
+    check_outside(names, server.outside, setting="players")
+    if options.save is not None:
+        check_writable(options.save)
     players = [await player_of(name, server.runs_dir) for name in names]
     if len(set(names)) != len(names) or len(names) < 2:
         raise ConfigurationError(
@@ -88,14 +96,17 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         check_values(game, parameter, values)
     whole = Match([player.name for player in players], game.num_agents)
     at_values: list[MatchAtValue] = []
-    async with arena(directory, server, options.game, console) as fleet:
+    async with arena(directory, server, options.game, console, options.save) as fleet:
         for term in [{parameter: value} for value in values if parameter is not None] or [None]:
             played = await fleet.played(
                 players, scripts, game, options.episodes, options.seed, parameters=term
             )
             whole.absorb(played)
             at_values += [] if term is None else [played.at(value) for value in term.values()]
-    report = whole.report(game.id).model_copy(update={"parameter": parameter, "at_values": at_values})
+        further = {"outside": fleet.outside_reports(), "saved": fleet.num_saved}
+    report = whole.report(game.id).model_copy(
+        update={"parameter": parameter, "at_values": at_values, **further}
+    )
     if options.json_output:
         print_answer(report)
     else:
@@ -106,9 +117,17 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
 class Arena:
     """A run whose fleet plays matches; `arena` opens it."""
 
-    def __init__(self, run: ActiveRun, interrupts: Interrupts) -> None:
+    def __init__(self, run: ActiveRun, interrupts: Interrupts, save: Path | None) -> None:
+        self.num_saved = 0
+        """Episodes that were written."""
         self._run = run
         self._interrupts = interrupts
+        self._save = save
+        self._lineups = count(1)
+
+    def outside_reports(self) -> list[OutsideReport]:
+        """How the programs outside have played."""
+        return self._run.browsers.outside.reports()
 
     async def played(
         self,
@@ -150,10 +169,16 @@ class Arena:
                 continue
             seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
             models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
+            recorded: list[RecordedEpisode] = []
+            take = None if self._save is None else recorded.extend
             results = await _until(
-                self._run.match(seats, models, scripts, share, seed=seed, parameters=parameters),
+                self._run.match(seats, models, scripts, share, seed=seed, parameters=parameters, take=take),
                 self._interrupts,
             )
+            if self._save is not None:
+                prefix = f"{next(self._lineups):03d}-"
+                await asyncio.to_thread(save_episodes, self._save, recorded, prefix)
+                self.num_saved += len(recorded)
             for result in results:
                 match.count(lineup, result.returns)
         return match
@@ -161,9 +186,13 @@ class Arena:
 
 @asynccontextmanager
 async def arena(
-    directory: RunDirectory, server: ServerSettings, game: Path | None, console: CommandConsole
+    directory: RunDirectory,
+    server: ServerSettings,
+    game: Path | None,
+    console: CommandConsole,
+    save: Path | None = None,
 ) -> AsyncGenerator[Arena]:
-    """A run's game in a headless browser during the block; `game`: see `MatchOptions`."""
+    """A run's game in a headless browser during the block; `game`, `save`: see `MatchOptions`."""
     folder = page_folder(directory, server.project_dir, game)
     server = server.model_copy(update={"project_dir": project_of(directory) or server.project_dir})
     require_chromium()
@@ -175,12 +204,12 @@ async def arena(
         if reference is not None and folder is not None:
             gateway.service.games.place_page(reference.name, folder)
         run = await stack.enter_async_context(gateway.service.opened(directory.run_id))
-        yield Arena(run, stack.enter_context(Interrupts().listening()))
+        yield Arena(run, stack.enter_context(Interrupts().listening()), save)
 
 
 async def player_of(name: str, runs_dir: Path) -> Player:
     """Who a word of the command names. Raises: ConfigurationError: there is no such run or version."""
-    if name == RANDOM or name.startswith(SCRIPT):
+    if name == RANDOM or name.startswith((SCRIPT, OUTSIDE)):
         return Player(name)
     run, _, version_name = name.partition(":")
     directory = RunDirectory.view(runs_dir, find_run(runs_dir, run))
@@ -258,9 +287,25 @@ def _print(report: MatchReport, console: CommandConsole) -> None:
     console.print(table)
     for number, seat in enumerate(report.seats):
         say(console, f"seat {number} wins {percent(seat)}")
+    print_outside(report.outside, console)
+    if report.saved:
+        say(console, f"saved {report.saved:,} episodes")
     for one in report.at_values:
         won = ", ".join(f"seat {number} {percent(seat)}" for number, seat in enumerate(one.seats))
         say(console, f"{report.parameter}={one.value:g}: {won}")
+
+
+def print_outside(reports: Sequence[OutsideReport], console: CommandConsole) -> None:
+    """What programs outside did not decide, and what was wrong with them."""
+    for report in reports:
+        for problem in report.problems:
+            say(console, problem)
+        if report.defaults:
+            say(
+                console,
+                f"{report.player}: the default action counted for {report.defaults:,} of "
+                f"{report.decisions:,} decisions",
+            )
 
 
 def percent(share: Estimate) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from openskill.models import PlackettLuce
 
 from attract.playtest.difficulty import Estimate, wilson
+from attract.run.outside_players import OutsideReport
 from attract.schema.base import Count, FiniteModel, Text
 
 MODEL: Final = PlackettLuce(tau=0.0)
@@ -64,6 +65,10 @@ class MatchReport(FiniteModel):
     parameter: Text | None = None
     """Of `--over`."""
     at_values: list[MatchAtValue] = []
+    outside: list[OutsideReport] = []
+    """How the programs outside played."""
+    saved: Count = 0
+    """Episodes in the folder of `--save`."""
 
 
 def lineups(num_players: int, num_agents: int) -> Iterator[tuple[int, ...]]:

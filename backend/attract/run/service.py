@@ -20,13 +20,14 @@ from attract.run.health import RunHealth
 from attract.run.membership import Membership
 from attract.run.models import RunModels
 from attract.run.notifications import Listener
+from attract.run.outside_players import OutsidePlayers
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
 from attract.run.random_play import of_run
 from attract.run.record import RunRecord
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of, settings_resumed
-from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
+from attract.run.start_checks import check_device, check_named, check_resumed, check_source
 from attract.runs.archive import RunArchive, known_run
 from attract.runs.catalogue import RunCatalogue
 from attract.runs.directory import RunDirectory, discard_unused, find_run
@@ -78,7 +79,8 @@ class RunService:
         self.episodes = RunEpisodes(self.archive, games)
         self._active: ActiveRun | None = None
         self._starting = False
-        self.membership = Membership(games, lambda: self.active)
+        outside = partial(OutsidePlayers, settings.outside, settings.outside_seconds)
+        self.membership = Membership(games, lambda: self.active, outside)
         """Takes what browsers' sockets send."""
         self._listeners: list[Listener] = []
         self.events = EventHub()
@@ -166,7 +168,7 @@ class RunService:
             check_resumed(past, settings)
             game = game or str(past.read_config()["game"])
         chosen = settings.run
-        check_demonstrations(settings)
+        check_named(settings, self._settings.outside)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
@@ -402,6 +404,7 @@ class RunService:
             check=check,
             keep_start=keep_start,
             scripts=scripts,
+            outside=self.membership.outside,
         )
         self._active = run
         try:

@@ -11,9 +11,14 @@ POOL: Final = "pool"
 RANDOM: Final = "random"
 SCRIPT: Final = "script:"
 """Before the file of a module that plays."""
+OUTSIDE: Final = "outside:"
+"""Before the name of a program that plays, which only a command line of this machine can define."""
 Player = Annotated[
     str,
-    Field(pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs))$", examples=["pool"]),
+    Field(
+        pattern=r"^(newest|pool|random|script:[^\\,]{1,100}\.(ts|js|mts|mjs)|outside:[A-Za-z0-9_-]{1,40})$",
+        examples=["pool"],
+    ),
 ]
 """Who plays a seat during training."""
 
@@ -27,9 +32,9 @@ class SelfPlaySettings(Settings):
         tuple[Player, ...], BeforeValidator(split_names), Field(title="Players of the seats")
     ] = ()
     """Player of each seat, separated by commas: `newest` learns, `pool` is a past version of it, `random`
-    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`. Which seat
-    each of them takes is drawn, so that the policy learns every side. Empty: the newest version plays all
-    seats and learns from each."""
+    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`,
+    `outside:NAME` a program of the command's `--outside`. Which seat each of them takes is drawn, so that the
+    policy learns every side. Empty: the newest version plays all seats and learns from each."""
     save_steps: Annotated[Positive | None, Field(title="Steps between saved opponents")] = None
     """Agent steps after which the newest version joins the pool. None: a twentieth of the run."""
     window: Annotated[int, Field(ge=1, le=1000, title="Opponents in the pool")] = 10
@@ -63,6 +68,11 @@ class SelfPlaySettings(Settings):
     def scripts(self) -> tuple[str, ...]:
         """Each script that plays, as seats name it."""
         return tuple(dict.fromkeys(seat for seat in self.seats if seat.startswith(SCRIPT)))
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Each program outside that plays, as seats name it."""
+        return tuple(dict.fromkeys(seat for seat in self.seats if seat.startswith(OUTSIDE)))
 
     @property
     def num_learning(self) -> int:

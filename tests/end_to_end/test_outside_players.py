@@ -1,0 +1,117 @@
+"""Programs outside of the browser as players: in matches, in training, in the crowd, as teachers."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attract_command import Outcome, run_attract
+
+# Two agents show a hand each round; who beats the other is paid.
+GAME = """
+import { box, defineGame, discrete } from "attract";
+class Hands {
+  round = 0;
+  last = [0, 0];
+  start({ random }) {
+    this.round = 0;
+    this.last = [random.int(3), random.int(3)];
+    return { observation: this.seen() };
+  }
+  update(_deltaTime, actions) {
+    this.last = [actions[0], actions[1]];
+    const won = (actions[0] - actions[1] + 3) % 3;
+    this.round++;
+    const reward = won === 0 ? [0, 0] : won === 1 ? [1, -1] : [-1, 1];
+    return { observation: this.seen(), reward, terminated: this.round === ROUNDS };
+  }
+  seen() {
+    const [a, b] = this.last;
+    return [[this.round, a, b], [this.round, b, a]];
+  }
+}
+export default defineGame({
+  id: "Hands-v1", tickSeconds: 1, numAgents: 2,
+  observation: box({ shape: [3] }), action: discrete(["rock", "paper", "scissors"]),
+  create: () => new Hands(),
+});
+"""
+BOT = """
+import json, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    time.sleep(SECONDS)
+    print(json.dumps({"id": asked["id"], "action": int(asked["observation"][1] + 1) % 3}), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "hands.js").write_text(GAME.replace("ROUNDS", "2"))
+    for name, seconds in (("quick", 0.005), ("slow", 0.5)):
+        (folder / f"{name}.py").write_text(BOT.replace("SECONDS", str(seconds)))
+    (folder / "mute.py").write_text("import sys\nfor line in sys.stdin: print('up', flush=True)\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs_dir(project: Path) -> Path:
+    words = ("train", "hands.js", "--run-id", "one", "--no-check", "--json", "--workers", "1")
+    outcome = run_attract(*words, "--total-steps", "2000", runs_dir=project / "runs", folder=project)
+    assert outcome.code == 0, outcome.stderr
+    return project / "runs"
+
+
+def program(name: str) -> tuple[str, str]:
+    return "--outside", f"{name}={sys.executable} {name}.py"
+
+
+def all_equal(folder: Path, runs_dir: Path, project: Path) -> int:
+    """Episodes in the folder, once each has played again."""
+    outcome = run_attract("replay", str(folder), "--json", runs_dir=runs_dir, folder=project)
+    assert outcome.code == 0, outcome.stdout + outcome.stderr
+    replays = outcome.json["episodes"]
+    assert all(replay["equal"] for replay in replays)
+    return len(replays)
+
+
+def match(*words: str, runs_dir: Path, project: Path) -> Outcome:
+    outcome = run_attract("match", *words, "--json", runs_dir=runs_dir, folder=project)
+    assert outcome.code == 0, outcome.stderr
+    return outcome
+
+
+# At two decisions a second a hundred episodes of two steps take two minutes.
+@pytest.mark.parametrize("name", ["quick", pytest.param("slow", marks=pytest.mark.long)])
+def test_C5_the_episodes_of_a_program_play_again_without_it(
+    name: str, project: Path, runs_dir: Path, tmp_path: Path
+) -> None:
+    save = ("--episodes", "100", "--save", str(tmp_path / "episodes"))
+    outcome = match("one", f"outside:{name}", *save, *program(name), runs_dir=runs_dir, project=project)
+    (report,) = outcome.json["outside"]
+    assert report == {"player": f"outside:{name}", "decisions": 200, "defaults": 0, "problems": []}
+    (project / f"{name}.py").rename(project / "away.py")
+    assert all_equal(tmp_path / "episodes", runs_dir, project) == outcome.json["saved"] == 100
+    (project / "away.py").rename(project / f"{name}.py")
+    seats = [json.loads(file.read_text())["seats"] for file in (tmp_path / "episodes").iterdir()]
+    named = [[seat["policy_id"] for seat in game].index(f"outside:{name}") for game in seats]
+    assert sorted(named) == [0] * 50 + [1] * 50
+
+
+def test_a_hostile_program_never_ends_a_match(project: Path, runs_dir: Path) -> None:
+    words = ("one", "outside:mute", "outside:quick", "--episodes", "10", *program("mute"), *program("quick"))
+    outcome = match(*words, runs_dir=runs_dir, project=project)
+    reports: dict[str, Any] = {report["player"]: report for report in outcome.json["outside"]}
+    mute, quick = reports["outside:mute"], reports["outside:quick"]
+    assert (mute["decisions"], mute["defaults"]) == (40, 40)
+    assert "answered `up`, which is not JSON" in mute["problems"][0]
+    assert (quick["decisions"], quick["defaults"]) == (40, 0)
+
+
+def test_a_program_that_nobody_defined_is_refused(project: Path, runs_dir: Path) -> None:
+    outcome = run_attract("match", "one", "outside:bot", runs_dir=runs_dir, folder=project)
+    assert outcome.code == 2 and "there is no program 'bot'" in outcome.stderr
+    assert '--outside bot="python bot.py"' in outcome.stderr
