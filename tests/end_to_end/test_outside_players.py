@@ -111,6 +111,35 @@ def test_a_hostile_program_never_ends_a_match(project: Path, runs_dir: Path) -> 
     assert (quick["decisions"], quick["defaults"]) == (40, 0)
 
 
+def test_a_policy_trains_against_a_program(project: Path, runs_dir: Path) -> None:
+    words = ("train", "hands.js", "--run-id", "against", "--no-check", "--json", "--workers", "1")
+    seats = ("--instances", "4", "--seats", "newest,outside:quick", *program("quick"))
+    outcome = run_attract(
+        *words, *seats, "--ppo.rollout-steps", "32", "--total-steps", "512", runs_dir=runs_dir, folder=project
+    )
+    assert outcome.code == 0, outcome.stderr
+    document = json.loads((runs_dir / "against" / "latest" / "checkpoint.json").read_text())
+    others = document["curriculum"]["opponents"]["others"]
+    ((player, _, scores),) = others
+    assert player == "outside:quick" and len(scores) >= 50
+    # Resumed, the program must be named again: no file of a run is believed with a command.
+    again = ("train", "--resume", "--run-id", "against", "--json", "--total-steps", "640")
+    refused = run_attract(*again, runs_dir=runs_dir, folder=project)
+    assert refused.code == 2 and "there is no program 'quick'" in refused.stderr
+    resumed = run_attract(*again, *program("quick"), runs_dir=runs_dir, folder=project)
+    assert resumed.code == 0, resumed.stderr
+
+
+def test_a_file_beside_a_game_defines_no_program(project: Path, runs_dir: Path) -> None:
+    (project / "own.js").write_text((project / "hands.js").read_text())
+    (project / "own.train.yaml").write_text(
+        "outside: {bot: touch was-run}\nself_play: {seats: [newest, 'outside:bot']}\n"
+    )
+    outcome = run_attract("train", "own.js", "--total-steps", "64", runs_dir=runs_dir, folder=project)
+    assert outcome.code == 2 and "outside" in outcome.stderr
+    assert not (project / "was-run").exists()
+
+
 def test_a_program_that_nobody_defined_is_refused(project: Path, runs_dir: Path) -> None:
     outcome = run_attract("match", "one", "outside:bot", runs_dir=runs_dir, folder=project)
     assert outcome.code == 2 and "there is no program 'bot'" in outcome.stderr

@@ -48,6 +48,8 @@ class TrainOptions:
     """Also print at the start how an update is computed."""
     exit_at_end: Annotated[bool, Parameter(name="--exit")] = False
     """Exit when the training ends. Otherwise, in a terminal, the dashboard is served until Ctrl-C."""
+    outside: flags.Outside = ()
+    outside_seconds: flags.OutsideSeconds = None
     port: Annotated[flags.Port, Parameter(group=SERVER)] = None
     headless: Annotated[bool, Parameter(negative="--no-headless")] = True
     """Start headless Chromium on this machine; with --no-headless, browsers join by the dashboard or a
@@ -91,6 +93,7 @@ def train(
     --------
     attract train cartpole --until-return 475  # until it is good enough
     attract train src/game.ts --total-steps 200000  # your own game
+    attract train src/duel.ts --seats newest,outside:bot --outside bot="python bot.py"  # against your program
     attract train --resume --run-id latest --total-steps 500000  # continue a run
     """
     # The gateway takes half a second to import, of which `--help` and wrong usage have no need.

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final, cast
 
 import httpx
 
@@ -31,11 +31,10 @@ MAX_BARREN: Final = 3
 """Starts in a row without a single answer, after which it is not asked any more."""
 MAX_STARTS: Final = 20
 MAX_UNASKED: Final = 100
-"""Lines that answer nothing, in a row."""
+"""Lines in a row that answer nothing."""
 EXIT_SECONDS: Final = 1.0
 STDERR_BYTES: Final = 2_000
 SHOWN_CHARACTERS: Final = 200
-EXAMPLE: Final = '{"id": 1, "action": 0}'
 
 Numbers = Sequence[float]
 """An action as it travels, one number per component."""
@@ -44,11 +43,7 @@ Check = Callable[[object], Numbers]
 
 
 class _WrongAnswerError(Exception):
-    """What a program said answers no open question; `kind` is told once."""
-
-    def __init__(self, kind: str, text: str) -> None:
-        super().__init__(text)
-        self.kind = kind
+    """What a program said answers no open question: its kind of fault, and what was wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,39 +53,6 @@ class _Question:
     body: bytes
     check: Check
     answer: asyncio.Future[Numbers | None]
-
-
-class _Listener(Protocol):
-    """What a channel tells of; all on the event loop."""
-
-    def heard(self, channel: "_Channel", data: bytes, number: int | None = None) -> None:
-        """An answer; `number`: of its question, where the channel knows."""
-        ...
-
-    def failed(self, channel: "_Channel", number: int, text: str) -> None:
-        """A question cannot be answered."""
-        ...
-
-    def broke(self, channel: "_Channel", text: str) -> None:
-        """Nothing more will be answered."""
-        ...
-
-
-class _Channel(Protocol):
-    start_seconds: float
-    """Time for the first answer, where that is more than for the others."""
-
-    async def open(self) -> None:
-        """Raises: OSError: it cannot be."""
-        ...
-
-    def send(self, number: int, body: bytes) -> None: ...
-
-    def drop(self, number: int) -> None:
-        """The answer is not waited for any more."""
-        ...
-
-    async def close(self) -> None: ...
 
 
 class OutsideProgram:
@@ -106,17 +68,16 @@ class OutsideProgram:
         place: str,
         seconds: float,
         told: Callable[[str], None],
-        *,
         start_seconds: float = START_SECONDS,
     ) -> None:
         """`place`: its command, or its URL; `told` hears each kind of fault once, in a sentence."""
-        self.player = player
         self.decisions = 0
         self.defaults = 0
         """Decisions that it did not make."""
+        self._name = f"{player} ({plain(place, SHOWN_CHARACTERS)})"
         self._place = place
         self._seconds = seconds
-        self._start_seconds = start_seconds
+        self._start_seconds = seconds if is_url(place) else max(seconds, start_seconds)
         self._told = told
         self._problems: dict[str, tuple[str, int]] = {}
         """By kind of fault, the first of it and how many there were."""
@@ -126,12 +87,11 @@ class OutsideProgram:
         """What it was sent, the oldest first."""
         self._expired: deque[int] = deque(maxlen=256)
         """Numbers of the last questions that it did not answer in time."""
-        self._channel: _Channel | None = None
-        self._is_starting = False
+        self._channel: _LineChannel | _HttpChannel | None = None
+        self._is_starting = self._is_given_up = False
         self._has_answered = False
         """Since it was started."""
         self._misses = self._barren = self._starts = self._unasked = 0
-        self._is_given_up = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -145,7 +105,7 @@ class OutsideProgram:
 
         Args:
             seat: of the agent; an answer may repeat it.
-            question: what is asked, without the number that is added here.
+            question: what is asked, without number and seat.
             check: of its answer.
         """
         number = next(self._numbers)
@@ -157,8 +117,8 @@ class OutsideProgram:
 
     async def close(self) -> None:
         """End it; what is asked from now on has no answer."""
-        self._give_up()
         self._part()
+        self._give_up()
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -166,11 +126,8 @@ class OutsideProgram:
 
     def _pump(self) -> None:
         if self._is_given_up:
-            self._settle_all()
-        elif self._waiting and self._channel is None:
-            if not self._is_starting:
-                self._is_starting = True
-                self._spawn(self._start())
+            if self._waiting:
+                self._give_up()
         elif self._channel is not None:
             was_idle = not self._open
             while self._waiting and len(self._open) < MAX_OPEN:
@@ -179,51 +136,55 @@ class OutsideProgram:
                 self._channel.send(question.number, question.body)
             if was_idle:
                 self._arm()
+        elif self._waiting and not self._is_starting:
+            self._is_starting = True
+            self._spawn(self._start())
 
     async def _start(self) -> None:
         self._starts += 1
-        channel: _Channel = (
-            _HttpChannel(self._place, self)
-            if is_url(self._place)
-            else _LineChannel(self._place, self, self._start_seconds)
-        )
+        channel = _HttpChannel(self._place, self) if is_url(self._place) else _LineChannel(self._place, self)
         try:
             await channel.open()
         except OSError as error:
-            self._fault("start", f"cannot be started: {error.strerror or error}")
+            self.fault("start", f"cannot be started: {error.strerror or error}")
             self._give_up()
             return
         finally:
             self._is_starting = False
-        if self._is_given_up:
-            await channel.close()
-            return
         self._channel, self._has_answered, self._misses, self._unasked = channel, False, 0, 0
+        if self._is_given_up:
+            self._part()
         self._pump()
 
     def _arm(self) -> None:
         """The oldest question has its time from now on."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        if self._open:
-            self._timer = asyncio.get_running_loop().call_later(self._limit, self._is_late)
+        limit = self._seconds if self._has_answered else self._start_seconds
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(limit, self._is_late, limit) if self._open else None
 
-    @property
-    def _limit(self) -> float:
-        if self._has_answered or self._channel is None:
-            return self._seconds
-        return max(self._seconds, self._channel.start_seconds)
+    def _is_late(self, limit: float) -> None:
+        number, question = next(iter(self._open.items()))
+        self.fault("late", f"gave no answer within {limit:g} s")
+        self._expired.append(number)
+        if self._channel is not None:
+            self._channel.drop(number)
+        # After the time of a start the others would have to wait as long.
+        self._misses += 1 if self._has_answered else MAX_MISSES
+        self._settle(question, None)
+        self._look_at_misses()
 
-    # --- what comes back ---
+    # --- what comes back, from a channel ---
 
-    def heard(self, channel: _Channel, data: bytes, number: int | None = None) -> None:
+    def heard(self, channel: object, data: bytes, number: int | None = None) -> None:
+        """An answer; `number`: of its question, where the channel knows."""
         if channel is not self._channel:
             return
         try:
             answered = self._answered(data, number)
         except _WrongAnswerError as error:
-            self._fault(error.kind, str(error))
+            self.fault(*error.args)
             question = next(iter(self._open.values()), None) if number is None else self._open.get(number)
             if question is not None:
                 self._settle(question, None)
@@ -237,33 +198,29 @@ class OutsideProgram:
             self._has_answered, self._barren, self._unasked = True, 0, 0
             self._settle(*answered)
 
-    def failed(self, channel: _Channel, number: int, text: str) -> None:
+    def failed(self, channel: object, number: int, text: str) -> None:
+        """A question cannot be answered."""
         question = self._open.get(number)
-        if channel is not self._channel or question is None:
-            return
-        self._fault("failed", text)
-        self._misses += 1
-        self._settle(question, None)
-        self._look_at_misses()
+        if channel is self._channel and question is not None:
+            self.fault("failed", text)
+            self._misses += 1
+            self._settle(question, None)
+            self._look_at_misses()
 
-    def broke(self, channel: _Channel, text: str) -> None:
+    def broke(self, channel: object, text: str) -> None:
+        """Nothing more will be answered."""
         if channel is self._channel:
             self._restart("broke", text)
 
     def _answered(self, data: bytes, number: int | None) -> tuple[_Question, Numbers] | None:
-        """The question and the action that counts; None: it came too late.
-
-        Raises: _WrongAnswerError.
-        """
+        """The question and the action that counts; None: it came too late. Raises: _WrongAnswerError."""
         try:
-            said = json.loads(data)
+            said: Any = json.loads(data)
         except (ValueError, RecursionError):
             text = plain(data.decode(errors="replace").strip(), SHOWN_CHARACTERS)
-            raise _WrongAnswerError(
-                "json", f"answered `{text}`, which is not JSON; an answer is such as `{EXAMPLE}`"
-            ) from None
-        known = said.get("id", number) if isinstance(said, dict) else None
-        if not isinstance(said, dict) or type(known) is not int or (number is not None and known != number):
+            raise _WrongAnswerError("json", f"answered `{text}`, which is not JSON") from None
+        known = cast("dict[str, Any]", said).get("id", number) if isinstance(said, dict) else None
+        if type(known) is not int or number not in (None, known):
             wanted = "the `id` of its question" if number is None else f"the `id` {number}"
             raise _WrongAnswerError("id", f"answered {_shown(said)}; an answer has {wanted}")
         if known in self._expired:
@@ -272,11 +229,9 @@ class OutsideProgram:
         question = self._open.get(known)
         if question is None:
             raise _WrongAnswerError("id", f"answered the question {_shown(known)}, which is not open")
-        if said.get("seat", question.seat) != question.seat:
-            raise _WrongAnswerError(
-                "seat",
-                f"answered for the seat {_shown(said['seat'])} what the seat {question.seat} was asked",
-            )
+        if (seat := said.get("seat", question.seat)) != question.seat:
+            text = f"answered for the seat {_shown(seat)} what the seat {question.seat} was asked"
+            raise _WrongAnswerError("seat", text)
         if "action" not in said:
             raise _WrongAnswerError("action", f"answered {_shown(said)}, without an `action`")
         try:
@@ -285,38 +240,20 @@ class OutsideProgram:
             text = f"answered the action {_shown(said['action'])}: {error}"
             raise _WrongAnswerError("action", text) from None
 
-    def _is_late(self) -> None:
-        question = next(iter(self._open.values()))
-        self._fault("late", f"gave no answer within {self._limit:g} s")
-        self._expired.append(question.number)
-        self._misses += 1
-        has_answered = self._has_answered
-        if self._channel is not None:
-            self._channel.drop(question.number)
-        self._settle(question, None)
-        if self._open and not has_answered:
-            # It has had the time of a start: the others would have to wait as long.
-            self._misses = MAX_MISSES
-        self._look_at_misses()
+    # --- its life ---
 
     def _look_at_misses(self) -> None:
-        if self._misses >= MAX_MISSES:
-            text = (
-                f"answered none of {MAX_MISSES} questions in a row"
-                if self._has_answered
-                else "answers nothing"
-            )
-            self._restart("hang", text)
-
-    # --- its life ---
+        if self._misses >= MAX_MISSES and self._channel is not None:
+            many = f"none of {MAX_MISSES} questions in a row"
+            self._restart("hang", f"answered {many}" if self._has_answered else "answers nothing")
 
     def _restart(self, kind: str, text: str) -> None:
         """End it, with the questions that it has; the next one starts it again, unless that is hopeless."""
-        self._fault(kind, text)
+        self.fault(kind, text)
         self._part()
         self._barren += 1
         if self._barren >= MAX_BARREN or self._starts >= MAX_STARTS:
-            self._fault("given up", "is not asked any more: its seat takes the default action from now on")
+            self.fault("given up", "is not asked any more: its seat takes the default action from now on")
             self._give_up()
         for question in list(self._open.values()):
             self._settle(question, None)
@@ -328,11 +265,8 @@ class OutsideProgram:
 
     def _give_up(self) -> None:
         self._is_given_up = True
-        self._settle_all()
-
-    def _settle_all(self) -> None:
-        while self._waiting:
-            self._count(self._waiting.popleft(), None)
+        self._open |= {question.number: question for question in self._waiting}
+        self._waiting.clear()
         for question in list(self._open.values()):
             self._settle(question, None)
 
@@ -340,23 +274,20 @@ class OutsideProgram:
         is_oldest = next(iter(self._open), None) == question.number
         if self._open.pop(question.number, None) is None:
             return
-        self._count(question, action)
-        if is_oldest:
-            self._arm()
-        self._pump()
-
-    def _count(self, question: _Question, action: Numbers | None) -> None:
         self.decisions += 1
         self.defaults += action is None
         if not question.answer.done():
             question.answer.set_result(action)
+        if is_oldest:
+            self._arm()
+        self._pump()
 
-    def _fault(self, kind: str, text: str) -> None:
-        first, count = self._problems.get(kind, ("", 0))
-        if not count:
-            first = f"{self.player} ({plain(self._place, SHOWN_CHARACTERS)}) {text}"
-            self._told(first)
+    def fault(self, kind: str, text: str) -> None:
+        """Something was wrong with it."""
+        first, count = self._problems.get(kind, (f"{self._name} {text}", 0))
         self._problems[kind] = (first, count + 1)
+        if not count:
+            self._told(first)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -365,19 +296,19 @@ class OutsideProgram:
 
 
 class _LineChannel:
-    """A process: a line of JSON in, a line of JSON out; a session of its own, so that Ctrl-C is not its."""
+    """A process: a line of JSON in, a line of JSON out; Ctrl-C does not reach its session."""
 
-    def __init__(self, command: str, listener: _Listener, start_seconds: float) -> None:
-        self.start_seconds = start_seconds
+    def __init__(self, command: str, program: OutsideProgram) -> None:
         self._command = shlex.split(command)
-        self._listener = listener
+        self._program = program
         self._process: asyncio.subprocess.Process | None = None
         self._stderr = b""
         self._reading: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
+        """Raises: OSError: it cannot be started."""
         pipe = asyncio.subprocess.PIPE
-        self._process = await asyncio.create_subprocess_exec(
+        process = self._process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=pipe,
             stdout=pipe,
@@ -385,7 +316,8 @@ class _LineChannel:
             limit=MAX_ANSWER_BYTES,
             start_new_session=True,
         )
-        self._reading = [asyncio.create_task(self._read()), asyncio.create_task(self._read_stderr())]
+        listening = asyncio.create_task(self._read_stderr(process))
+        self._reading = [listening, asyncio.create_task(self._read(process, listening))]
 
     def send(self, number: int, body: bytes) -> None:
         stdin = None if self._process is None else self._process.stdin
@@ -393,7 +325,7 @@ class _LineChannel:
             stdin.write(body + b"\n")
 
     def drop(self, number: int) -> None:
-        pass
+        """It may still answer."""
 
     async def close(self) -> None:
         process = self._process
@@ -406,105 +338,91 @@ class _LineChannel:
             task.cancel()
         await process.wait()
         # Who left its session may hold the pipes.
-        process._transport.close()  # type: ignore[attr-defined]
+        cast("Any", process)._transport.close()
 
-    async def _read(self) -> None:
-        process = self._process
-        if process is None or process.stdout is None:
-            return
+    async def _read(self, process: asyncio.subprocess.Process, listening: asyncio.Task[None]) -> None:
         try:
-            while line := await process.stdout.readline():
-                self._listener.heard(self, line)
+            while process.stdout is not None and (line := await process.stdout.readline()):
+                self._program.heard(self, line)
                 # A line that is there already is read without a turn of the event loop.
                 await asyncio.sleep(0)
         except ValueError:
-            self._listener.broke(self, f"wrote a line of more than {MAX_ANSWER_BYTES:,} bytes")
+            self._program.broke(self, f"wrote a line of more than {MAX_ANSWER_BYTES:,} bytes")
             return
         try:
             async with asyncio.timeout(EXIT_SECONDS):
                 code = await process.wait()
-                await self._reading[1]
+                await listening
         except TimeoutError:
-            self._listener.broke(self, "closed its stdout")
+            self._program.broke(self, "closed its stdout")
             return
         how = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
         last = self._stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        self._listener.broke(self, f"{how}: {plain(last, SHOWN_CHARACTERS)}" if last else how)
+        self._program.broke(self, f"{how}: {plain(last, SHOWN_CHARACTERS)}" if last else how)
 
-    async def _read_stderr(self) -> None:
-        stderr = None if self._process is None else self._process.stderr
-        while stderr is not None and (piece := await stderr.read(MAX_ANSWER_BYTES)):
+    async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
+        while process.stderr is not None and (piece := await process.stderr.read(MAX_ANSWER_BYTES)):
             self._stderr = (self._stderr + piece)[-STDERR_BYTES:]
 
 
 class _HttpChannel:
     """A server of this machine: a question is the body of a POST, and the answer that of its answer."""
 
-    start_seconds = 0.0
-
-    def __init__(self, url: str, listener: _Listener) -> None:
+    def __init__(self, url: str, program: OutsideProgram) -> None:
         # httpx logs each request.
         for name in ("httpx", "httpcore"):
             logging.getLogger(name).setLevel(logging.WARNING)
         self._url = url
-        self._listener = listener
+        self._program = program
         # A server of one thread would serve its oldest connection for as long as that is kept.
-        headers = {
-            "content-type": "application/json",
-            "accept-encoding": "identity",
-            "connection": "close",
-        }
-        self._client = httpx.AsyncClient(
-            headers=headers,
-            timeout=None,
-            trust_env=False,
-            follow_redirects=False,
-            limits=httpx.Limits(max_keepalive_connections=0),
-        )
+        headers = {"content-type": "application/json", "accept-encoding": "identity", "connection": "close"}
+        limits = httpx.Limits(max_keepalive_connections=0)
+        # No proxy, no redirect; each question has its own deadline.
+        self._client = httpx.AsyncClient(headers=headers, timeout=None, trust_env=False, limits=limits)
         self._posts: dict[int, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
-        pass
+        """Nothing is asked yet."""
 
     def send(self, number: int, body: bytes) -> None:
         task = self._posts[number] = asyncio.create_task(self._post(number, body))
         task.add_done_callback(lambda _: self._posts.pop(number, None))
 
     def drop(self, number: int) -> None:
-        task = self._posts.get(number)
-        if task is not None:
-            task.cancel()
+        """Its answer is not waited for any more."""
+        if number in self._posts:
+            self._posts[number].cancel()
 
     async def close(self) -> None:
         posts = list(self._posts.values())
         for task in posts:
             task.cancel()
-        if posts:
-            await asyncio.wait(posts)
+        await asyncio.gather(*posts, return_exceptions=True)
         await self._client.aclose()
 
     async def _post(self, number: int, body: bytes) -> None:
         try:
             async with self._client.stream("POST", self._url, content=body) as answer:
-                if answer.status_code != HTTPStatus.OK:
-                    what = "redirects elsewhere" if answer.is_redirect else "answers"
-                    also = ", which is not followed" if answer.is_redirect else ""
-                    self._listener.failed(self, number, f"{what} (HTTP {answer.status_code}){also}")
-                    return
-                data = b""
-                async for piece in answer.aiter_raw():
-                    data += piece
-                    if len(data) > MAX_ANSWER_BYTES:
-                        text = f"answers more than {MAX_ANSWER_BYTES:,} bytes"
-                        self._listener.failed(self, number, text)
-                        return
+                problem, data = None, b""
+                if answer.is_redirect:
+                    problem = f"redirects elsewhere (HTTP {answer.status_code}), which is not followed"
+                elif answer.status_code != HTTPStatus.OK:
+                    problem = f"answers (HTTP {answer.status_code})"
+                else:
+                    async for piece in answer.aiter_raw():
+                        data += piece
+                        if len(data) > MAX_ANSWER_BYTES:
+                            problem = f"answers more than {MAX_ANSWER_BYTES:,} bytes"
+                            break
         except httpx.ConnectError:
-            self._listener.failed(self, number, "refuses the connection")
+            problem = "refuses the connection"
         except httpx.HTTPError as error:
             text = plain(str(error), SHOWN_CHARACTERS) or type(error).__name__
-            self._listener.failed(self, number, f"does not answer as HTTP wants it: {text}")
+            problem = f"does not answer as HTTP wants it: {text}"
+        if problem is None:
+            self._program.heard(self, data, number)
         else:
-            self._listener.heard(self, data, number)
+            self._program.failed(self, number, problem)
 
 
 def _shown(said: object) -> str:
