@@ -144,3 +144,67 @@ def test_a_program_that_nobody_defined_is_refused(project: Path, runs_dir: Path)
     outcome = run_attract("match", "one", "outside:bot", runs_dir=runs_dir, folder=project)
     assert outcome.code == 2 and "there is no program 'bot'" in outcome.stderr
     assert '--outside bot="python bot.py"' in outcome.stderr
+
+
+# --- the crowd, and demonstrations ---
+
+
+@pytest.mark.parametrize("name", ["quick", pytest.param("slow", marks=pytest.mark.long)])
+def test_C5_a_program_in_the_crowd_is_judged_by_episodes_that_play_without_it(
+    name: str, project: Path, runs_dir: Path, tmp_path: Path
+) -> None:
+    seconds = "40" if name == "quick" else "600"
+    words = ("ci", "hands.js", "--seconds", seconds, "--out", str(tmp_path), "--json", *program(name))
+    outcome = run_attract(*words, runs_dir=runs_dir, folder=project)
+    assert outcome.code in (0, 1), outcome.stderr
+    (report,) = outcome.json["outside"]
+    assert (report["player"], report["defaults"], report["problems"]) == (f"outside:{name}", 0, [])
+    players = {player["player"]: player for player in outcome.json["players"]}
+    # Each was played again as it was recorded: a player that does something else is left out with a reason.
+    again = [player for player in players if player.startswith("recorded-")]
+    assert len(again) == 64 and all(players[player]["episodes"] >= 1 for player in again)
+    # Two agents, two steps; the crowd asks for both.
+    assert report["decisions"] == 64 * 4
+
+
+def test_a_hostile_program_never_ends_the_crowd(project: Path, runs_dir: Path, tmp_path: Path) -> None:
+    (project / "dead.py").write_text("raise SystemExit(7)\n")
+    words = ("ci", "hands.js", "--seconds", "20", "--out", str(tmp_path), *program("mute"), *program("dead"))
+    outcome = run_attract(*words, runs_dir=runs_dir, folder=project)
+    assert outcome.code in (0, 1), outcome.stderr
+    shown = " ".join(outcome.stdout.split())
+    assert "answered `up`, which is not JSON" in shown
+    assert "dead.py) ended with exit code 7" in shown
+    assert "the default action counted for 128" in shown
+
+
+def test_a_fault_that_a_program_finds_is_found_without_it(
+    project: Path, runs_dir: Path, tmp_path: Path
+) -> None:
+    text = (project / "hands.js").read_text().replace("this.round === 2", "this.round === 9")
+    # Whoever shows what beats its last hand eight times in a row: chance does so once in 9 ** 8 episodes.
+    fault = """
+    const follows = [0, 1].every((i) => actions[i] === (this.last[i] + 1) % 3);
+    this.streak = this.round === 0 ? Number(follows) : follows ? this.streak + 1 : 0;
+    if (this.streak === 8) throw new Error("beaten");
+    """
+    text = text.replace("    this.last = [actions", f"{fault}this.last = [actions")
+    (project / "faulty.js").write_text(text)
+    words = ("ci", "faulty.js", "--seconds", "30", "--out", str(tmp_path), "--json", *program("quick"))
+    outcome = run_attract(*words, runs_dir=runs_dir, folder=project)
+    assert outcome.code == 1, outcome.stderr
+    found = [finding for finding in outcome.json["findings"] if "beaten" in finding["text"]]
+    assert found and found[0]["confirmed"] >= 1
+
+
+def test_a_policy_learns_from_a_program(project: Path, runs_dir: Path) -> None:
+    words = ("imitate", "hands.js", "--from", "outside:quick", "--run-id", "copy", "--json")
+    words = (*words, "--episodes", "30")
+    outcome = run_attract(*words, "--epochs", "300", *program("quick"), runs_dir=runs_dir, folder=project)
+    assert outcome.code == 0, outcome.stderr
+    assert (outcome.json["demonstrations"], outcome.json["steps"]) == (30, 60)
+    # The answer to a hand is its next: a rule that three inputs tell.
+    assert outcome.json["metrics"]["train/cloning_agreement"] > 0.9, outcome.json["metrics"]
+    words = ("imitate", "hands.js", "--from", "outside:nobody", "--json")
+    refused = run_attract(*words, runs_dir=runs_dir, folder=project)
+    assert refused.code == 2 and "there is no program 'nobody'" in refused.stderr

@@ -22,6 +22,8 @@ class CiOptions:
     """A trained policy that plays, too: a run id, `latest`, or a folder that `attract export` wrote."""
     episodes: Path | None = None
     """Folder of recorded episodes that are played, too."""
+    outside: flags.Outside = ()
+    outside_seconds: flags.OutsideSeconds = None
     out: Path = Path("attract-ci")
     """Folder for the episodes of the findings, and a Playwright test of each."""
     junit: Path | None = None
@@ -53,6 +55,7 @@ def ci(game: flags.Game, /, options: CiOptions = CiOptions()) -> int:
     attract ci src/game.ts  # what is wrong with this build
     attract ci src/game.ts --update-baseline  # this build plays well: compare later ones with it
     attract ci src/game.ts --policy latest  # a trained agent plays, too
+    attract ci src/game.ts --outside bot="python bot.py"  # your program plays, too
     """
     # Half a second to import, of which `--help` and wrong usage have no need.
     from attract.commands.ci_playing import play_build

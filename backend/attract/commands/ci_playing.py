@@ -23,6 +23,7 @@ from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say
+from attract.commands.outside_play import MAX_EPISODES, join_crowd
 from attract.commands.probe import SIZE, found_in_time, page_to_play
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError
@@ -53,8 +54,6 @@ from attract.settings.run import ServerSettings
 if TYPE_CHECKING:
     from attract.server.in_process import Gateway
 
-MAX_EPISODES: Final = 64
-"""Recorded ones that an order can have."""
 PROBE_SHARE: Final = 0.25
 PROBE_LIMIT_SHARE: Final = 0.35
 """Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
@@ -268,6 +267,10 @@ async def _judged(
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
     )
+    recorded, theirs, reports = await join_crowd(gateway, build, seed, options.seconds, recorded, console)
+    # What they do differs from time to time: a baseline has nothing of it.
+    if before is not None:
+        before.players = {name: known for name, known in before.players.items() if name not in theirs}
     plan = Plan(
         game=build.module.reference,
         players=crowd(description, [policy.name for policy in policies], len(recorded)),
@@ -319,7 +322,8 @@ async def _judged(
             measured=played.measured,
         )
         with writing(path):
-            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
+            own = {name: known for name, known in played.outcomes.players.items() if name not in theirs}
+            kept = await asyncio.to_thread(write_baseline, path, whole, Outcomes(own), STAGES[-1])
         say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
         known = {(finding.id, finding.text) for finding in whole.known}
     new = [finding for finding in findings if not is_known(finding, known)]
@@ -334,6 +338,7 @@ async def _judged(
         left_out=played.left_out,
         oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
         players=players_of(played.outcomes),
+        outside=reports,
         episodes=played.outcomes.num_episodes,
     )
 

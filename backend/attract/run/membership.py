@@ -13,6 +13,7 @@ from attract.runs.log_lines import bind
 from attract.schema import close_codes
 from attract.schema.base import GrantedTier, WireModel
 from attract.schema.messages import (
+    Ask,
     Assignment,
     EpisodesReplayed,
     FromBrowser,
@@ -83,6 +84,9 @@ class Membership:
         """
         if isinstance(message, GameChecked | EpisodesReplayed | GamePlaytested):
             self.checker.heard(connection_id, message)
+            return
+        if isinstance(message, Ask) and connection_id in self._hosts:
+            self.checker.asked(connection_id, message)
             return
         run = self._runs.get(connection_id)
         if run is not None and run is self._active():

@@ -11,7 +11,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.run.outside_program import Numbers, OutsideProgram
+from attract.run.outside_program import (
+    MAX_BARREN,
+    MAX_MISSES,
+    START_SECONDS,
+    Numbers,
+    OutsideProgram,
+)
 from attract.schema.base import Count, FiniteModel, Text
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
@@ -129,6 +135,11 @@ class OutsidePlayers:
 
         rows = await asyncio.gather(*map(decided, asked.seats, asked.bodies, asked.masks))
         return np.array(rows, space.action_type).reshape(len(rows), *space.action_shape)
+
+    @property
+    def patience_seconds(self) -> float:
+        """How long a program may take that stops answering, until it is given up."""
+        return MAX_BARREN * (self._seconds + START_SECONDS) + MAX_MISSES * self._seconds
 
     def reports(self) -> list[OutsideReport]:
         """Of those that were asked, or could not be."""

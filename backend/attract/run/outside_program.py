@@ -401,9 +401,9 @@ class _HttpChannel:
         await self._client.aclose()
 
     async def _post(self, number: int, body: bytes) -> None:
+        problem, data = None, b""
         try:
             async with self._client.stream("POST", self._url, content=body) as answer:
-                problem, data = None, b""
                 if answer.is_redirect:
                     problem = f"redirects elsewhere (HTTP {answer.status_code}), which is not followed"
                 elif answer.status_code != HTTPStatus.OK:

@@ -1,8 +1,8 @@
 /** A player that is a program outside of the browser, which the server asks. */
 
 import { type Ask, checkTensor, float32View, int32View, type Tensor, tensorOf } from "@attract/schema";
-import type { GameDefinition } from "attract/contract";
-import { isScalarAction, numActionComponents } from "attract/spaces";
+import type { BoxView, GameDefinition, ObservationView } from "attract/contract";
+import { actionMaskSize, isScalarAction, numActionComponents } from "attract/spaces";
 import { ObservationBatch } from "../game/observation-batch.ts";
 import { observationOf } from "../stepping/step-group.ts";
 import type { ModelPolicy } from "./policy.ts";
@@ -40,7 +40,7 @@ export class OutsidePolicy implements ModelPolicy {
   }
 
   ask(batch: ObservationBatch, slots: readonly number[]): Promise<void> {
-    return this.#asked.ask(batch, slots);
+    return this.#asked.ask(batch.views, batch.maskViews, slots);
   }
 
   /** The action of slot `slot`, which was asked for, as actions travel. */
@@ -53,7 +53,7 @@ export class OutsidePolicy implements ModelPolicy {
   }
 }
 
-/** What a program outside decided for some slots of a batch. */
+/** What a program outside decided for some slots of many. */
 export class AskedSlots {
   readonly #policyId: string;
   readonly #definition: GameDefinition;
@@ -71,15 +71,23 @@ export class AskedSlots {
     this.#actions = new Float64Array(numSlots * this.#numComponents);
   }
 
-  /** Asks what it does for these slots; they keep what they had where nobody answers. @throws ProtocolError: the answer does not fit. */
-  async ask(batch: ObservationBatch, slots: readonly number[]): Promise<void> {
-    const { action: space, numAgents = 1, observation } = this.#definition;
-    const { maskSize } = batch;
-    this.#staging ??= new ObservationBatch(observation, batch.capacity, { maskSize });
+  /**
+   * Asks what it does for these slots; they keep what they had where nobody answers.
+   *
+   * @param views what each slot sees. @param masks what each may do. @throws ProtocolError: the answer does not fit.
+   */
+  async ask(
+    views: readonly ObservationView[],
+    masks: readonly Uint8Array[],
+    slots: readonly number[],
+  ): Promise<void> {
+    const { action: space, actionMask, numAgents = 1, observation } = this.#definition;
+    const maskSize = actionMask === true ? actionMaskSize(space) : 0;
+    this.#staging ??= new ObservationBatch(observation, views.length, { maskSize });
     const staging = this.#staging;
     for (const [row, slot] of slots.entries()) {
-      staging.copyRow(row, batch, slot);
-      staging.maskViews[row].set(batch.maskViews[slot]);
+      copyView(views[slot], staging.views[row]);
+      if (maskSize > 0) staging.maskViews[row].set(masks[slot]);
     }
     const rows = slots.length;
     const answer = await this.#ask({
@@ -102,4 +110,10 @@ export class AskedSlots {
   action(slot: number): ArrayLike<number> {
     return this.#actions.subarray(slot * this.#numComponents, (slot + 1) * this.#numComponents);
   }
+}
+
+function copyView(from: ObservationView, to: ObservationView): void {
+  if (ArrayBuffer.isView(from)) (to as BoxView).set(from as BoxView);
+  else
+    for (const key of Object.keys(from)) copyView(from[key] as BoxView, (to as typeof from)[key] as BoxView);
 }
