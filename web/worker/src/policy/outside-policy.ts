@@ -94,7 +94,8 @@ export class AskedSlots {
       policy_id: this.#policyId,
       agent: slots.map((slot) => slot % numAgents),
       observation: observationOf(staging, rows),
-      action_mask: maskSize > 0 ? tensorOf(staging.masks, [rows, maskSize]) : null,
+      action_mask:
+        maskSize > 0 ? tensorOf(staging.masks.subarray(0, rows * maskSize), [rows, maskSize]) : null,
     });
     if (answer === null) return;
     const size = this.#numComponents;
