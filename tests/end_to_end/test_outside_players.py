@@ -1,6 +1,7 @@
 """Programs outside of the browser as players: in matches, in training, in the crowd, as teachers."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from attract_command import Outcome, run_attract
+from node_driver import REPOSITORY
 
 # Two agents show a hand each round; who beats the other is paid.
 GAME = """
@@ -208,3 +210,18 @@ def test_a_policy_learns_from_a_program(project: Path, runs_dir: Path) -> None:
     words = ("imitate", "hands.js", "--from", "outside:nobody", "--json")
     refused = run_attract(*words, runs_dir=runs_dir, folder=project)
     assert refused.code == 2 and "there is no program 'nobody'" in refused.stderr
+
+
+def test_the_program_of_the_guide_plays_its_game(tmp_path: Path) -> None:
+    guide = (REPOSITORY / "docs/opponents.md").read_text()
+    (code,) = re.findall(r"```python\n(# bot\.py\n.*?)```", guide, re.DOTALL)
+    (tmp_path / "bot.py").write_text(code)
+    (tmp_path / "duel.ts").write_text((REPOSITORY / "benchmarks/suite/duel.ts").read_text())
+    words = ("train", "duel.ts", "--run-id", "duel-1", "--no-check", "--json", "--workers", "1")
+    runs_dir = tmp_path / "runs"
+    outcome = run_attract(*words, "--total-steps", "2000", runs_dir=runs_dir, folder=tmp_path)
+    assert outcome.code == 0, outcome.stderr
+    words = ("duel-1", "outside:bot", "--episodes", "20", "--outside", f"bot={sys.executable} bot.py")
+    found = match(*words, runs_dir=runs_dir, project=tmp_path).json
+    assert found["outside"][0]["defaults"] == 0
+    assert found["players"][0]["player"] == "outside:bot", "it beats who never learned"
