@@ -124,6 +124,10 @@ def test_a_policy_trains_against_a_program(project: Path, runs_dir: Path) -> Non
     others = document["curriculum"]["opponents"]["others"]
     ((player, _, scores),) = others
     assert player == "outside:quick" and len(scores) >= 50
+    # More games than the run has side by side.
+    beside = ("against", "outside:quick", "--episodes", "60", *program("quick"))
+    (report,) = match(*beside, runs_dir=runs_dir, project=project).json["outside"]
+    assert (report["decisions"], report["defaults"]) == (120, 0)
     # Resumed, the program must be named again: no file of a run is believed with a command.
     again = ("train", "--resume", "--run-id", "against", "--json", "--total-steps", "640")
     refused = run_attract(*again, runs_dir=runs_dir, folder=project)

@@ -134,8 +134,10 @@ class CollectionCore(CollectionState):
             raise malformed(f"ask.policy_id: {ask.policy_id!r}", fix="ask who plays a seat of the lease")
         if worker.asked_at is not None:
             raise malformed("ask: another is open", fix="wait for its answer")
-        if len(ask.agent) > lease.num_slots:
-            raise malformed(f"ask.agent: {len(ask.agent)}", fix=f"the lease has {lease.num_slots} slots")
+        # An evaluation has games of its own, one for each episode at most.
+        slots = max(lease.num_slots, len(lease.episodes) * self.require_described().description.num_agents)
+        if len(ask.agent) > slots:
+            raise malformed(f"ask.agent: {len(ask.agent)}", fix=f"the lease has {slots} slots")
         worker.asked_at = now
         return True
 

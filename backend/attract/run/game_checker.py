@@ -228,6 +228,8 @@ class GameChecker:
         if known.outside is None or (known.asking is not None and not known.asking.done()):
             raise malformed("ask: of no program, or before the last answer", fix="play what is ordered")
         players, description = known.outside
+        if len(ask.agent) > description.num_agents:
+            raise malformed(f"ask.agent: {len(ask.agent)}", fix=f"the game has {description.num_agents}")
         questions = players.questions(ask, description)
 
         async def answer() -> None:

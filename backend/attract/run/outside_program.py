@@ -24,7 +24,7 @@ MAX_ANSWER_BYTES: Final = 1 << 16
 MAX_OPEN: Final = 8
 """Questions that a program has at a time; the others wait here."""
 START_SECONDS: Final = 20.0
-"""Time for the first answer of a process, which may have much to import."""
+"""Time for its first answer: it may have much to import."""
 MAX_MISSES: Final = 3
 """In a row without an answer: then it is started again."""
 MAX_BARREN: Final = 3
@@ -77,7 +77,7 @@ class OutsideProgram:
         self._name = f"{player} ({plain(place, SHOWN_CHARACTERS)})"
         self._place = place
         self._seconds = seconds
-        self._start_seconds = seconds if is_url(place) else max(seconds, start_seconds)
+        self._start_seconds = max(seconds, start_seconds)
         self._told = told
         self._problems: dict[str, tuple[str, int]] = {}
         """By kind of fault, the first of it and how many there were."""

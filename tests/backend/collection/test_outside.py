@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attract.collection import inputs
 from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import ProtocolError
-from attract.schema.messages import Answer, Ask, Lease, LeaseVoid
+from attract.schema.messages import Answer, Ask, Lease, LeaseVoid, Seat, Seed
 from attract.schema.tensor import from_numpy
 from driven_core import DrivenCore, small_config
 from fake_worker import counting_description
@@ -95,6 +96,21 @@ def test_a_worker_may_not_ask_that(change: dict[str, Any], says: str) -> None:
     (lease, *_) = driven.leases(10)
     with pytest.raises(ProtocolError, match=says):
         driven.core.asked_outside(10, ask(lease, **change), driven.now)
+
+
+def test_an_evaluation_asks_for_as_many_games_as_it_has_episodes() -> None:
+    driven = played()
+    seats = (
+        Seat(script="random", learns=False),
+        Seat(policy_id="outside:bot", script="outside", learns=False),
+    )
+    seed = Seed(low=1, high=0)
+    driven.give(inputs.pause)
+    driven.give(inputs.request_evaluation, 40, False, seed, seats=seats)
+    driven.play(10, 2)
+    (lease,) = [lease for lease in driven.leases(10) if lease.purpose == "evaluate"]
+    assert len(lease.episodes) == 8, "more than the worker's three games"
+    assert driven.core.asked_outside(10, ask(lease, 8), driven.now)
 
 
 def test_a_worker_has_one_open_question() -> None:

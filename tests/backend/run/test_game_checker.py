@@ -304,6 +304,8 @@ async def test_a_host_asks_programs_of_its_own_order_alone(world: World) -> None
     world.checker.asked(7, question(999))
     with pytest.raises(ProtocolError, match="of no program"):
         world.checker.asked(7, question(second))
+    with pytest.raises(ProtocolError, match="the game has 1"):
+        world.checker.asked(7, question(first).model_copy(update={"agent": [0, 0]}))
     with pytest.raises(ProtocolError, match="outside:other"):
         world.checker.asked(7, question(first, "outside:other"))
     world.checker.asked(7, question(first))

@@ -323,7 +323,7 @@ async def test_a_hostile_server_costs_the_default_action_and_a_sentence(how: str
 
 async def test_a_server_that_is_slow_or_refuses_costs_the_default_action() -> None:
     async with served(lambda _: ok(b'{"action": 1}'), delay=60) as url:
-        table = Table(url, seconds=0.3)
+        table = Table(url, seconds=0.3, start_seconds=0.3)
         assert await table.play(asked(16)) == [0] * 16
         assert "gave no answer within 0.3 s" in table.said[0]
         await table.players.close()
