@@ -132,23 +132,23 @@ class CollectionCore(CollectionState):
         seats = () if lease.seats is None else lease.seats.seats
         if not any(seat.script == "outside" and seat.policy_id == ask.policy_id for seat in seats):
             raise malformed(f"ask.policy_id: {ask.policy_id!r}", fix="ask who plays a seat of the lease")
-        if worker.asked_at is not None:
+        if lease.asked_at is not None:
             raise malformed("ask: another is open", fix="wait for its answer")
         # An evaluation has games of its own, one for each episode at most.
         slots = max(lease.num_slots, len(lease.episodes) * self.require_described().description.num_agents)
         if len(ask.agent) > slots:
             raise malformed(f"ask.agent: {len(ask.agent)}", fix=f"the lease has {slots} slots")
-        worker.asked_at = now
+        lease.asked_at = now
         return True
 
     def answered_outside(self, connection_id: int, ask: Ask, now: float) -> None:
         """What a worker asked is answered: its lease goes on, if it is still open."""
         worker = self.fleet.of(connection_id)
         lease = self.lease_of(worker, ask.order_id) if isinstance(worker, Worker) else None
-        if isinstance(worker, Worker) and worker.asked_at is not None and lease is not None:
+        if lease is not None and lease.asked_at is not None:
             lease.last_seen_at = now
-            lease.block_at += now - worker.asked_at
-            worker.asked_at = None
+            lease.block_at += now - lease.asked_at
+            lease.asked_at = None
 
     def offer_block(
         self, connection_id: int, block: Block, now: float, *, was_deflated: bool = False

@@ -96,8 +96,6 @@ class Worker:
     """Whether its newest block had deflated pictures."""
     owed: int = 0
     """Central inference: acts that it has not answered; with none it waits for the server."""
-    asked_at: float | None = None
-    """When it asked a program outside that has not answered: its leases stand still. None: it has not."""
     sent_version: int | None = None
     """The newest version with every policy sent: a lease may name it."""
     sending_version: int | None = None
@@ -239,7 +237,7 @@ class Fleet:
         worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
         worker.opponents_sent = frozenset()
-        worker.owed, worker.asked_at = 0, None
+        worker.owed = 0
         worker.away = False
         worker.silent = False
         worker.last_seen = now

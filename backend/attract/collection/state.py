@@ -265,7 +265,7 @@ class CollectionState:
 
     def deadline(self, worker: Worker) -> float | None:
         """When the lease that a worker plays lapses; None without one, or while it is not its turn."""
-        if not worker.leases or worker.asked_at is not None:
+        if not worker.leases or worker.leases[0].asked_at is not None:
             return None
         if self.is_central(worker.leases[0]) and not worker.owed:
             return None
@@ -302,7 +302,7 @@ class CollectionState:
         worker.steps_with_seats, worker.opponents_sent = 0, frozenset()
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)
-        worker.owed, worker.asked_at = 0, None
+        worker.owed = 0
         self.end_lease(lease, now)
 
     def send_void(self, worker: Worker, lease_id: int, reason: str) -> None:

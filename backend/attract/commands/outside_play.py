@@ -33,7 +33,7 @@ async def join_crowd(
     seconds: float,
     recorded: Sequence[RecordedEpisode],
     console: CommandConsole,
-) -> tuple[Sequence[RecordedEpisode], Set[str], Sequence[OutsideReport]]:
+) -> tuple[Sequence[RecordedEpisode], Set[str], list[OutsideReport]]:
     """The episodes that the crowd plays again, with those of the programs outside that the command defines.
 
     So they are judged, and what they show is confirmed, without the programs.

@@ -466,17 +466,8 @@ class RunEnded(FiniteModel):
     reason: Text
 
 
-_FromHost = (
-    Hello
-    | GameDescribed
-    | GameFailed
-    | GameChecked
-    | EpisodesReplayed
-    | GamePlaytested
-    | HostStatus
-    | Ask
-    | Goodbye
-)
+_Checked = GameChecked | EpisodesReplayed | GamePlaytested
+_FromHost = Hello | GameDescribed | GameFailed | _Checked | HostStatus | Ask | Goodbye
 _FromWorker = (
     Hello
     | GameFailed
