@@ -55,7 +55,6 @@ def ci(game: flags.Game, /, options: CiOptions = CiOptions()) -> int:
     attract ci src/game.ts  # what is wrong with this build
     attract ci src/game.ts --update-baseline  # this build plays well: compare later ones with it
     attract ci src/game.ts --policy latest  # a trained agent plays, too
-    attract ci src/game.ts --outside bot="python bot.py"  # your program plays, too
     """
     # Half a second to import, of which `--help` and wrong usage have no need.
     from attract.commands.ci_playing import play_build

@@ -58,7 +58,6 @@ def imitate(
     --------
     attract imitate keydoor  # from what the dashboard recorded
     attract imitate keydoor --from episodes  # from a folder
-    attract imitate keydoor --from outside:bot --outside bot="python bot.py"  # from a program
     attract imitate keydoor --run-id copy --epochs 500  # another name, fewer passes
     """
     # Torch takes seconds to import, of which `--help` and wrong usage have no need.

@@ -42,7 +42,6 @@ def match(*players: Annotated[str, Parameter(required=True)], options: MatchOpti
     --------
     attract match latest:best latest:first random  # has it learned?
     attract match first-run second-run:best --episodes 500  # which run plays better
-    attract match latest outside:bot --outside bot="python bot.py"  # does it beat my program
     attract match latest:10 latest:20 latest:30 --json  # does each version beat the one before
     """
     # The gateway takes a moment to import, of which `--help` and wrong usage have no need.

@@ -93,7 +93,6 @@ def train(
     --------
     attract train cartpole --until-return 475  # until it is good enough
     attract train src/game.ts --total-steps 200000  # your own game
-    attract train src/duel.ts --seats newest,outside:bot --outside bot="python bot.py"  # against your program
     attract train --resume --run-id latest --total-steps 500000  # continue a run
     """
     # The gateway takes half a second to import, of which `--help` and wrong usage have no need.
