@@ -92,6 +92,7 @@ Outside = Annotated[
     Parameter(
         name="--outside",
         consume_multiple=False,
+        show_default=False,
         help='A program that may play as outside:NAME: bot="python bot.py" is asked line by line, '
         "bot=http://127.0.0.1:8123/ over HTTP. Give the flag once for each.",
     ),

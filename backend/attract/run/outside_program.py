@@ -336,9 +336,9 @@ class _LineChannel:
             os.killpg(process.pid, signal.SIGKILL)
         for task in self._reading:
             task.cancel()
-        await process.wait()
-        # Who left its session may hold the pipes.
+        # First: who left its session may hold the pipes, and some Pythons wait for the end of those.
         cast("Any", process)._transport.close()
+        await process.wait()
 
     async def _read(self, process: asyncio.subprocess.Process, listening: asyncio.Task[None]) -> None:
         try:

@@ -222,6 +222,22 @@ async def test_a_program_that_writes_unasked_is_ended(opened: Callable[..., Tabl
             await asyncio.sleep(0.01)
 
 
+async def test_a_child_that_left_its_session_holds_up_nothing(
+    opened: Callable[..., Table], tmp_path: Path
+) -> None:
+    table = opened(
+        "import subprocess\nchild = subprocess.Popen(['sleep', '20'], start_new_session=True)\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child.pid))\n"
+        + GOOD.replace("    print", "    if asked['id'] == 2: raise SystemExit\n    print"),
+        seconds=0.5,
+    )
+    # It ends with the second question, and its child keeps stdout open: no end of it is heard.
+    assert (await table.play(asked(3)))[:2] == [2, 0]
+    async with asyncio.timeout(5):
+        await table.players.close()
+    psutil.Process(int((tmp_path / "child").read_text())).kill()
+
+
 async def test_its_children_end_with_it(opened: Callable[..., Table], tmp_path: Path) -> None:
     table = opened(
         "import subprocess\nchild = subprocess.Popen(['sleep', '99'])\n"
