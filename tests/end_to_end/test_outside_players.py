@@ -203,6 +203,23 @@ def test_a_fault_that_a_program_finds_is_found_without_it(
     assert found and found[0]["confirmed"] >= 1
 
 
+def test_a_game_that_hangs_for_a_program_is_said(project: Path, runs_dir: Path, tmp_path: Path) -> None:
+    text = (project / "hands.js").read_text().replace("this.round === 2", "this.round === 9")
+    # As above: no other player hangs it.
+    fault = """
+    const follows = [0, 1].every((i) => actions[i] === (this.last[i] + 1) % 3);
+    this.streak = this.round === 0 ? Number(follows) : follows ? this.streak + 1 : 0;
+    while (this.streak === 8);
+    """
+    (project / "endless.js").write_text(
+        text.replace("    this.last = [actions", f"{fault}this.last = [actions")
+    )
+    words = ("ci", "endless.js", "--seconds", "30", "--out", str(tmp_path), *program("quick"))
+    outcome = run_attract(*words, runs_dir=runs_dir, folder=project)
+    assert outcome.code in (0, 1), outcome.stderr
+    assert "outside:quick could not play on: the game did not come back" in " ".join(outcome.stdout.split())
+
+
 def test_a_policy_learns_from_a_program(project: Path, runs_dir: Path) -> None:
     words = ("imitate", "hands.js", "--from", "outside:quick", "--run-id", "copy", "--json")
     words = (*words, "--episodes", "30")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from attract.commands.crowd_play import HOST_SECONDS, MAX_STEPS
 from attract.commands.output import CommandConsole, say
 from attract.commands.train_display import printable
-from attract.errors import GameError
 from attract.playtest.findings import Build
 from attract.run.outside_players import OutsideReport
 from attract.schema.base import Seed
@@ -71,6 +70,7 @@ async def outside_episodes(
     """
     players = gateway.service.membership.outside(lambda text: say(console, printable(text)))
     episodes: list[RecordedEpisode] = []
+    problems: dict[str, str] = {}
     names = gateway.settings.outside if names is None else names
     clock = asyncio.get_running_loop().time
     try:
@@ -90,10 +90,17 @@ async def outside_episodes(
                 answer = await checker.playtest(
                     build.module, order, HOST_SECONDS, (players, build.description)
                 )
-                if answer.problem is not None or answer.left_out:
-                    raise GameError("playtest", answer.problem or answer.left_out[0])
                 episodes += [each.recorded for each in answer.episodes if each.recorded is not None]
                 first += number
+                if (problem := answer.problem or next(iter(answer.left_out), None)) is not None:
+                    # Such as a game that hangs: the others play on.
+                    problems[f"{OUTSIDE}{name}"] = f"{OUTSIDE}{name} could not play on: {problem}"
+                    break
     finally:
         await players.close()
-    return episodes, players.reports()
+    return episodes, [
+        report.model_copy(update={"problems": [*report.problems, problems[report.player]]})
+        if report.player in problems
+        else report
+        for report in players.reports()
+    ]
