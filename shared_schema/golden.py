@@ -270,6 +270,14 @@ FROM_BROWSER: list[WireModel] = [
         run_id="cartpole-1", lease_id=6, policy_version=12, episodes=[EPISODE], play_seconds=1.75
     ),
     m.EpisodeRecorded(run_id="cartpole-1", lease_id=6, episode=RECORDED),
+    m.Ask(
+        run_id="cartpole-1",
+        order_id=7,
+        policy_id="outside:bot",
+        agent=[1, 1],
+        observation={"obs": from_numpy(steps(2, 3))},
+        action_mask=from_numpy(np.array([[1, 0], [1, 1]], np.uint8)),
+    ),
     m.Observe(
         run_id="cartpole-1",
         lease_id=7,
@@ -365,6 +373,7 @@ TO_BROWSER: list[WireModel] = [
         ],
     ),
     m.Act(run_id="cartpole-1", lease_id=7, group=1, action=from_numpy(np.array([1, 0], np.int32))),
+    m.Answer(run_id="cartpole-1", order_id=7, action=from_numpy(np.array([0, 1], np.int32))),
     m.Policy(run_id="cartpole-1", policy_version=12, onnx=bytes(range(256))),
     m.BlockAck(run_id="cartpole-1", lease_id=5_000_000_000, block_index=3, accepted=False, reason="spent"),
     m.LeaseVoid(run_id="cartpole-1", lease_id=5_000_000_000, reason="lapsed after 15 s of silence"),

@@ -17,7 +17,7 @@ from attract.schema.api import FleetView
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
 from attract.schema.learner import Counters
-from attract.schema.messages import Block, BlockAck, Observe
+from attract.schema.messages import Ask, Block, BlockAck, Observe
 
 P = ParamSpec("P")
 Input = Callable[Concatenate[CollectionState, float, P], None]
@@ -115,6 +115,40 @@ class CollectionCore(CollectionState):
             worker.last_seen = now
             if worker.leases:
                 worker.leases[0].last_seen_at = now
+
+    def asked_outside(self, connection_id: int, ask: Ask, now: float) -> bool:
+        """A worker asks what a program outside does; False: its lease is over.
+
+        While that program thinks, the lease stands still (rule C3).
+
+        Raises: ProtocolError: a worker may not ask that.
+        """
+        worker = self.fleet.of(connection_id)
+        if not isinstance(worker, Worker) or worker.tier != "local":
+            raise malformed("ask: not from a worker of this machine's own", fix="play what is in the lease")
+        lease = self.lease_of(worker, ask.order_id)
+        if lease is None:
+            return False
+        seats = () if lease.seats is None else lease.seats.seats
+        if not any(seat.script == "outside" and seat.policy_id == ask.policy_id for seat in seats):
+            raise malformed(f"ask.policy_id: {ask.policy_id!r}", fix="ask who plays a seat of the lease")
+        if lease.asked_at is not None:
+            raise malformed("ask: another is open", fix="wait for its answer")
+        # An evaluation has games of its own, one for each episode at most.
+        slots = max(lease.num_slots, len(lease.episodes) * self.require_described().description.num_agents)
+        if len(ask.agent) > slots:
+            raise malformed(f"ask.agent: {len(ask.agent)}", fix=f"the lease has {slots} slots")
+        lease.asked_at = now
+        return True
+
+    def answered_outside(self, connection_id: int, ask: Ask, now: float) -> None:
+        """What a worker asked is answered: its lease goes on, if it is still open."""
+        worker = self.fleet.of(connection_id)
+        lease = self.lease_of(worker, ask.order_id) if isinstance(worker, Worker) else None
+        if lease is not None and lease.asked_at is not None:
+            lease.last_seen_at = now
+            lease.block_at += now - lease.asked_at
+            lease.asked_at = None
 
     def offer_block(
         self, connection_id: int, block: Block, now: float, *, was_deflated: bool = False

@@ -95,6 +95,8 @@ class Lease:
     """Those that came; they count once the lease is played to its end."""
     had_refusals: bool = False
     """Whether a block of it came and was refused."""
+    asked_at: float | None = None
+    """When its worker asked a program outside that has not answered: it stands still. None: none is asked."""
     issued_at: float = 0.0
     sends_blocks: bool = True
     """Whether its worker sends blocks: an evaluation has none, those of central inference are made here."""

@@ -53,6 +53,9 @@ def connected(
     check_run(state, hello.run_id)
     worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
     _replace(state, replaced)
+    for lease in worker.leases:
+        # What it asked is answered on its old socket: it asks again.
+        lease.asked_at = None
     state.fleet.look_at_conduct(state.conduct, now)
     state.start_barrier.changed(state.fleet, now)
     state.touch(worker)

@@ -13,7 +13,7 @@ from attract.schema.base import MAX_AGENTS
 from attract.schema.match import Estimate, LadderRow, wilson
 from attract.schema.messages import Seat, Seed
 from attract.settings.collection import MAIN
-from attract.settings.self_play import NEWEST, OF_RUN, POOL, RANDOM, SelfPlaySettings, policy_id_of
+from attract.settings.self_play import NEWEST, OF_RUN, OUTSIDE, POOL, RANDOM, SelfPlaySettings, policy_id_of
 
 WINDOW: Final = 100
 """Episodes whose results make a win rate."""
@@ -81,7 +81,7 @@ class Opponents:
         self._pool: dict[int, Opponent] = {}
         """By version, the oldest first."""
         self._others = {seat: Opponent() for seat in settings.seats if seat not in (NEWEST, POOL)}
-        """Random play, scripts and versions of other runs."""
+        """Random play, scripts, programs outside and versions of other runs."""
         self._drawn: dict[int, tuple[int, list[int | str]]] = {}
         """By worker: for which part of the run, and who plays."""
 
@@ -276,6 +276,8 @@ def _seat(player: int | str, version: int) -> Seat:
         return Seat(policy_id=MAIN, policy_version=version)
     if player == RANDOM:
         return Seat(policy_id=MAIN, policy_version=version, script="random", learns=False)
+    if isinstance(player, str) and player.startswith(OUTSIDE):
+        return Seat(policy_id=player, policy_version=0, script="outside", learns=False)
     if isinstance(player, str) and player != LATEST:
         return Seat(policy_id=policy_id_of(player), policy_version=0, learns=False)
     played = player if isinstance(player, int) else version

@@ -264,8 +264,10 @@ class CollectionState:
         return self.config.num_groups > 0 and lease.purpose == "train"
 
     def deadline(self, worker: Worker) -> float | None:
-        """When the lease that a worker plays lapses; None without one, or while an act of ours is due."""
-        if not worker.leases or (self.is_central(worker.leases[0]) and not worker.owed):
+        """When the lease that a worker plays lapses; None without one, or while it is not its turn."""
+        if not worker.leases or worker.leases[0].asked_at is not None:
+            return None
+        if self.is_central(worker.leases[0]) and not worker.owed:
             return None
         return self.book.deadline(worker.leases[0])
 

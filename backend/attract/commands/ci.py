@@ -25,6 +25,8 @@ class CiOptions:
     """A trained policy that plays, too: a run id, `latest`, or a folder that `attract export` wrote."""
     episodes: Path | None = None
     """Folder of recorded episodes that are played, too."""
+    outside: flags.Outside = ()
+    outside_seconds: flags.OutsideSeconds = None
     out: Path = Path("attract-ci")
     """Folder for the episodes of the findings, and a Playwright test of each."""
     junit: Path | None = None

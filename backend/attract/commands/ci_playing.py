@@ -4,11 +4,11 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from attract.browser.chromium import require_chromium
+from attract.commands.chosen_game import Chosen, choose_game
 from attract.commands.ci import CiOptions
 from attract.commands.crowd_play import (
     MAX_STEPS,
@@ -23,12 +23,10 @@ from attract.commands.destination import check_writable, shown_path, write_outpu
 from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say, say_next
-from attract.commands.probe import SIZE, found_in_time, page_to_play
-from attract.commands.train_display import printable
+from attract.commands.outside_play import MAX_EPISODES, join_crowd
 from attract.errors import AttractError, ConfigurationError
-from attract.games.page_places import ADAPTER, PagePlace, names_page
 from attract.games.project import find_project_dir
-from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baseline, write_baseline
+from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
@@ -43,7 +41,6 @@ from attract.playtest.report import BuildFinding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
 from attract.playtest.session import STAGES, Playtest
 from attract.playtest.templates import next_command, text_lines
-from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episodes import SUFFIX, read_episode, written
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
@@ -53,39 +50,11 @@ from attract.settings.run import ServerSettings
 if TYPE_CHECKING:
     from attract.server.in_process import Gateway
 
-MAX_EPISODES: Final = 64
-"""Recorded ones that an order can have."""
-PROBE_SHARE: Final = 0.25
-PROBE_LIMIT_SHARE: Final = 0.35
-"""Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
 MIN_SECONDS: Final = 10.0
 """Time for play, however long the browser and the page took to begin."""
 NO_INPUT: Final = "no key or click that was tried changes anything in this page"
 REPORT: Final = "report.json"
 """Name of the report in the output folder: what `--json` prints."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The game that is played."""
-
-    game: str
-    """A bundled name, or the whole path of a module or an adapter."""
-    place: PagePlace | None = None
-    """The page that was named; None: none was."""
-    is_guessed: bool = False
-    """Whether the adapter was made for this once."""
-    has_score: bool = True
-    knows_inputs: bool = True
-    """False: the probe found no key or click that does anything."""
-    inputs: str = "the adapter's"
-    """What is pressed, and why that."""
-
-    @property
-    def baseline(self) -> Path | None:
-        """Where its baseline is by default: beside a game that is a file of its own."""
-        path = Path(self.game)
-        return None if self.is_guessed or not path.suffix else path.parent / NAME
 
 
 async def play_build(game: str, options: CiOptions, server: ServerSettings) -> int:
@@ -143,58 +112,6 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
     if options.json_output:
         print_answer(report)
     return report.exit_code
-
-
-async def choose_game(
-    game: str,
-    seconds: float,
-    server: ServerSettings,
-    folder: Path,
-    console: CommandConsole,
-    *,
-    is_compared: bool = False,
-) -> Chosen:
-    """What is played: of a page its own adapter, or one that is guessed into `folder`.
-
-    Args:
-        seconds: for all of the play.
-        is_compared: whether with a baseline.
-
-    Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
-    """
-    if not names_page(game, server.web_dir):
-        return Chosen(game)
-    page, adapter = page_to_play(game, server, console)
-    if adapter is not None:
-        return Chosen(str(adapter), page)
-    if is_compared:
-        raise ConfigurationError(
-            f"{game} has no adapter: what is guessed may differ from build to build",
-            setting="--baseline",
-            fix=f"attract probe {game}, review what it writes, and name that in place of the page",
-        )
-    say(console, f"{game} has no adapter: probing the page")
-    budget, limit = PROBE_SHARE * seconds, PROBE_LIMIT_SHARE * seconds
-    found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
-    device = server.page_device
-    usual = usual_inputs(found["adapter"], device)
-    why = f"not found: the probe's {limit:.0f} s were over; {usual}"
-    if found["moves"]:
-        why = ", ".join(found["moves"])
-    elif "controls" not in found["cut"]:
-        listens = ", ".join(found["listens"]) or "no key or pointer"
-        why = f"none found: {usual}; the page listens to {listens}"
-    say(console, printable(f"  controls: {why}"))
-    adapter = folder / ADAPTER
-    write_output(adapter, playable(found["adapter"], found["unfinished"], device).encode())
-    return Chosen(
-        str(adapter),
-        page,
-        is_guessed=True,
-        has_score="score" not in found["unfinished"],
-        knows_inputs=bool(found["moves"]),
-        inputs=why,
-    )
 
 
 def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
@@ -283,6 +200,10 @@ async def _judged(
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
     )
+    recorded, theirs, reports = await join_crowd(gateway, build, seed, options.seconds, recorded, console)
+    # What they do differs from time to time: a baseline has nothing of it.
+    if before is not None:
+        before.players = {name: known for name, known in before.players.items() if name not in theirs}
     plan = Plan(
         game=build.module.reference,
         players=crowd(description, [policy.name for policy in policies], len(recorded)),
@@ -334,7 +255,8 @@ async def _judged(
             measured=played.measured,
         )
         with writing(path):
-            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
+            own = {name: known for name, known in played.outcomes.players.items() if name not in theirs}
+            kept = await asyncio.to_thread(write_baseline, path, whole, Outcomes(own), STAGES[-1])
         say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
         known = {(finding.id, finding.text) for finding in whole.known}
     new = [finding for finding in findings if not is_known(finding, known)]
@@ -349,6 +271,7 @@ async def _judged(
         left_out=played.left_out,
         oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
         players=players_of(played.outcomes),
+        outside=reports,
         episodes=played.outcomes.num_episodes,
     )
 

@@ -250,8 +250,10 @@ def copy_version(directory: RunDirectory, version: int | None, runs_dir: Path) -
             shutil.copyfile(source, copy / name)
 
 
-def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
+def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode], prefix: str = "") -> None:
     """Write each into a file of its own, `RUN-vVERSION-SEED-NUMBER.episode.json`; other files stay.
+
+    `prefix`: of the names, where several episodes have the same seed and number.
 
     Raises: ConfigurationError: the folder cannot be written.
     """
@@ -260,7 +262,7 @@ def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
     for episode in episodes:
         version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
         # The index of an evaluation's episode stands in for the instance (rule C5).
-        name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
+        name = f"{prefix}{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
         write_output(folder / f"{name}{SUFFIX}", written(episode))
 
 

@@ -87,6 +87,23 @@ Port = Annotated[int | None, Parameter(help=server_help("port"))]
 RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
 ProjectDir = Annotated[Path | None, Parameter(help=server_help("project_dir"))]
 Include = Annotated[str | None, Parameter(help=server_help("include"))]
+Outside = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--outside",
+        consume_multiple=False,
+        show_default=False,
+        help='A program that may play as outside:NAME: bot="python bot.py" is asked line by line, '
+        "bot=http://127.0.0.1:8123/ over HTTP. Give the flag once for each.",
+    ),
+]
+OutsideSeconds = Annotated[
+    float | None,
+    Parameter(
+        name="--outside-seconds",
+        help="Deadline of each decision of such a program; the game waits meanwhile. By default 5.",
+    ),
+]
 PageDevice = Annotated[
     DeviceName | None,
     Parameter(

@@ -15,9 +15,14 @@ from attract.processes.extras import check_installed
 class ImitateOptions:
     """Flags of `attract imitate`, beside those of settings."""
 
-    source: Annotated[Path | None, Parameter(name="--from")] = None
-    """A demonstration, or a folder of them; by default those that the dashboard recorded of this game, in
-    demonstrations/ next to the runs folder."""
+    source: Annotated[str | None, Parameter(name="--from")] = None
+    """A demonstration, a folder of them, or `outside:NAME`: a program that plays them now. By default those
+    that the dashboard recorded of this game, in demonstrations/ next to the runs folder."""
+    outside: flags.Outside = ()
+    outside_seconds: flags.OutsideSeconds = None
+    episodes: Annotated[int, flags.AtLeastOne] = 20
+    """Maximum episodes that such a program plays."""
+    seconds: flags.Seconds = 120.0
     run_id: str | None = None
     """Name of the run's folder; by default game, time and four random digits."""
     force: bool = False

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +29,7 @@ from attract.policy.network import build_policy
 from attract.processes.exit_codes import DONE
 from attract.run.events import EventHub
 from attract.run.record import RunRecord
-from attract.run.start_checks import check_device
+from attract.run.start_checks import check_device, check_outside
 from attract.runs.demonstrations import demonstrations_folder
 from attract.runs.directory import RunDirectory, discard_unused
 from attract.runs.exports import export_models
@@ -38,6 +39,7 @@ from attract.schema.answers import ImitateAnswer
 from attract.schema.api import RunView
 from attract.schema.game import GameDescription
 from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.self_play import OUTSIDE
 
 LINE_SECONDS = 2.0
 
@@ -54,8 +56,13 @@ async def imitate_game(
     games = GameLibrary(server.project_dir, server.web_dir)
     await check_device(settings.device)
     module = await games.resolve(game_path)
-    source = options.source or await _recorded(module, server)
-    game, played = await asyncio.to_thread(play_again, module, source)
+    if options.source is not None and options.source.startswith(OUTSIDE):
+        with tempfile.TemporaryDirectory() as folder:
+            await _played_outside(game_path, options, server, Path(folder), console)
+            game, played = await asyncio.to_thread(play_again, module, Path(folder))
+    else:
+        source = await _recorded(module, server) if options.source is None else Path(options.source)
+        game, played = await asyncio.to_thread(play_again, module, source)
     say(console, _described(game, played))
     if not has_trees():
         say(
@@ -99,6 +106,35 @@ async def _recorded(module: GameModule, server: ServerSettings) -> Path:
             fix="record episodes on the dashboard (Play yourself, Record), or name a file or folder",
         )
     return folder
+
+
+async def _played_outside(
+    game: str, options: ImitateOptions, server: ServerSettings, folder: Path, console: CommandConsole
+) -> None:
+    """Have a program outside play, and keep its episodes in `folder`.
+
+    Raises: ConfigurationError: it is not defined, or played nothing. AttractError: the game cannot be played.
+    """
+    from attract.commands.crowd_play import crowd_gateway, find_build, seed_of
+    from attract.commands.evaluating import save_episodes
+    from attract.commands.matching import print_outside
+    from attract.commands.outside_play import outside_episodes
+
+    player = str(options.source)
+    check_outside([player], server.outside, setting="--from")
+    name = player.removeprefix(OUTSIDE)
+    async with crowd_gateway(server, None, console) as gateway:
+        build = await find_build(gateway, game)
+        say(console, f"{player} plays up to {options.episodes} episodes")
+        episodes, reports = await outside_episodes(
+            gateway, build, seed_of(0), options.seconds, options.episodes, console, [name]
+        )
+    print_outside(reports, console)
+    save_episodes(folder, episodes)
+    if not episodes:
+        raise ConfigurationError(
+            f"{player} played no episode within {options.seconds:g} s", setting="--from", fix="add --seconds"
+        )
 
 
 def _fit(

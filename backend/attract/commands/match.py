@@ -18,6 +18,10 @@ class MatchOptions:
     over: str | None = None
     """Play at each of these values of a parameter of the game, and say how often each seat wins there:
     speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2."""
+    save: Path | None = None
+    """Folder for every episode that is played, for `attract replay`."""
+    outside: flags.Outside = ()
+    outside_seconds: flags.OutsideSeconds = None
     game: Path | None = None
     """Adapter of a game in a page, or its folder; by default where it was during training."""
     runs_dir: flags.RunsDir = None
@@ -32,8 +36,8 @@ def match(*players: Annotated[str, Parameter(required=True)], options: MatchOpti
     Parameters
     ----------
     players
-        Two or more: RUN, RUN:VERSION (a number, best, newest or first), random, or a module that plays:
-        script:players/greedy.ts.
+        Two or more: RUN, RUN:VERSION (a number, best, newest or first), random, a module that plays:
+        script:players/greedy.ts, or a program that does: outside:NAME.
 
     Examples
     --------

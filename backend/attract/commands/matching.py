@@ -6,13 +6,14 @@ import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import cycle, pairwise
+from itertools import count, cycle, pairwise
 from pathlib import Path
 
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
-from attract.commands.evaluating import LINE_SECONDS, beside, readable_run
+from attract.commands.destination import check_writable
+from attract.commands.evaluating import LINE_SECONDS, beside, readable_run, save_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.match import MatchOptions
 from attract.commands.output import CommandConsole, print_table, say
@@ -27,23 +28,23 @@ from attract.processes.interrupt import Interrupts
 from attract.run.active import ActiveRun
 from attract.run.models import RunModels
 from attract.run.players import run_player
-from attract.run.start_checks import check_same_spaces
+from attract.run.start_checks import check_outside, check_same_spaces
 from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.matches import keep_match
 from attract.schema.game import GameDescription
-from attract.schema.match import Estimate, MatchAtValue, MatchReport
+from attract.schema.match import Estimate, MatchAtValue, MatchReport, OutsideReport
 from attract.schema.messages import EpisodeResult, Seat
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
-from attract.settings.self_play import RANDOM, SCRIPT
+from attract.settings.self_play import OUTSIDE, RANDOM, SCRIPT
 
 Played = tuple[Sequence[EpisodeResult], Sequence[RecordedEpisode]]
 
 
 @dataclass(frozen=True)
 class Player:
-    """One who takes part: a version of a run, a script, or random play."""
+    """One who takes part: a version of a run, a script, a program outside, or random play."""
 
     name: str
     """As it was given."""
@@ -70,6 +71,8 @@ class Player:
         """It on one seat."""
         if self.script is not None:
             return Seat(policy_id=self.name, learns=False)
+        if self.name.startswith(OUTSIDE):
+            return Seat(policy_id=self.name, script="outside", learns=False)
         if self.directory is None:
             return Seat(script="random", learns=False)
         policy_id = self.seats[agent % len(self.seats)]
@@ -83,6 +86,9 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         ConfigurationError: fewer than two players, none of them of a run, or not of the same game.
         CutOffError: a signal came before all pairs had played.
     """
+    check_outside(names, server.outside, setting="players")
+    if options.save is not None:
+        check_writable(options.save)
     players = [await player_of(name, server.runs_dir) for name in names]
     if len(set(names)) != len(names) or len(names) < 2:
         raise ConfigurationError(
@@ -100,17 +106,18 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
         check_values(game, parameter, values)
     whole = Match([player.name for player in players], game.num_agents)
     at_values: list[MatchAtValue] = []
-    async with arena(directory, server, options.game, console) as fleet:
+    async with arena(directory, server, options.game, console, options.save) as fleet:
         for term in [{parameter: value} for value in values if parameter is not None] or [None]:
             played = await fleet.played(
                 players, scripts, game, options.episodes, options.seed, parameters=term
             )
             whole.absorb(played)
             at_values += [] if term is None else [played.at(value) for value in term.values()]
+        further = {"outside": fleet.outside_reports(), "saved": fleet.num_saved}
     named = {player.name: player.meant for player in players}
     report = whole.report(game.id)
     standing = [player.model_copy(update=named[player.player]) for player in report.players]
-    found = {"players": standing, "parameter": parameter, "at_values": at_values}
+    found = {"players": standing, "parameter": parameter, "at_values": at_values, **further}
     report = report.model_copy(update=found)
     try:
         agent_steps = RunArchive(server.runs_dir).view(directory.run_id).agent_steps
@@ -127,9 +134,17 @@ async def play_match(names: Sequence[str], options: MatchOptions, server: Server
 class Arena:
     """A run whose fleet plays matches; `arena` opens it."""
 
-    def __init__(self, run: ActiveRun, interrupts: Interrupts) -> None:
+    def __init__(self, run: ActiveRun, interrupts: Interrupts, save: Path | None) -> None:
+        self.num_saved = 0
+        """Episodes that were written."""
         self._run = run
         self._interrupts = interrupts
+        self._save = save
+        self._lineups = count(1)
+
+    def outside_reports(self) -> list[OutsideReport]:
+        """How the programs outside have played."""
+        return self._run.browsers.outside.reports()
 
     async def played(
         self,
@@ -172,9 +187,21 @@ class Arena:
             seats = [players[player].seat(agent) for agent, player in enumerate(lineup)]
             models = {key: onnx for player in set(lineup) for key, onnx in players[player].models.items()}
             results, recorded = await _until(
-                self._run.match(seats, models, scripts, share, seed=seed, parameters=parameters),
+                self._run.match(
+                    seats,
+                    models,
+                    scripts,
+                    share,
+                    seed=seed,
+                    parameters=parameters,
+                    record_all=self._save is not None,
+                ),
                 self._interrupts,
             )
+            if self._save is not None:
+                prefix = f"{next(self._lineups):03d}-"
+                await asyncio.to_thread(save_episodes, self._save, recorded, prefix)
+                self.num_saved += len(recorded)
             for result in results:
                 match.count(lineup, result.returns)
             for episode in recorded:
@@ -184,9 +211,13 @@ class Arena:
 
 @asynccontextmanager
 async def arena(
-    directory: RunDirectory, server: ServerSettings, game: Path | None, console: CommandConsole
+    directory: RunDirectory,
+    server: ServerSettings,
+    game: Path | None,
+    console: CommandConsole,
+    save: Path | None = None,
 ) -> AsyncGenerator[Arena]:
-    """A run's game in a headless browser during the block; `game`: see `MatchOptions`."""
+    """A run's game in a headless browser during the block; `game`, `save`: see `MatchOptions`."""
     folder = page_folder(directory, server.project_dir, game)
     server = server.model_copy(update={"project_dir": project_of(directory) or server.project_dir})
     require_chromium()
@@ -198,12 +229,12 @@ async def arena(
         if reference is not None and folder is not None:
             gateway.service.games.place_page(reference.name, folder)
         run = await stack.enter_async_context(gateway.service.opened(directory.run_id))
-        yield Arena(run, stack.enter_context(Interrupts().listening()))
+        yield Arena(run, stack.enter_context(Interrupts().listening()), save)
 
 
 async def player_of(name: str, runs_dir: Path) -> Player:
     """Who a word of the command names. Raises: ConfigurationError: there is no such run or version."""
-    if name == RANDOM or name.startswith(SCRIPT):
+    if name == RANDOM or name.startswith((SCRIPT, OUTSIDE)):
         return Player(name)
     found = await run_player(RunModels(RunArchive(runs_dir), lambda: None), runs_dir, name)
     directory, version = found.directory, found.version
@@ -276,9 +307,25 @@ def _print(report: MatchReport, console: CommandConsole) -> None:
     print_table(console, table)
     for number, seat in enumerate(report.seats):
         say(console, f"seat {number} wins {percent(seat)}")
+    print_outside(report.outside, console)
+    if report.saved:
+        say(console, f"saved {report.saved:,} episodes")
     for one in report.at_values:
         won = ", ".join(f"seat {number} {percent(seat)}" for number, seat in enumerate(one.seats))
         say(console, f"{report.parameter}={one.value:g}: {won}")
+
+
+def print_outside(reports: Sequence[OutsideReport], console: CommandConsole) -> None:
+    """What programs outside did not decide, and what was wrong with them."""
+    for report in reports:
+        for problem in report.problems:
+            say(console, problem)
+        if report.defaults:
+            say(
+                console,
+                f"{report.player}: the default action counted for {report.defaults:,} of "
+                f"{report.decisions:,} decisions",
+            )
 
 
 def percent(share: Estimate) -> str:

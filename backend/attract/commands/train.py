@@ -49,6 +49,8 @@ class TrainOptions:
     """Also print at the start how an update is computed."""
     exit_at_end: Annotated[bool, Parameter(name="--exit")] = False
     """Exit when the training ends. Otherwise, in a terminal, the dashboard is served until Ctrl-C."""
+    outside: flags.Outside = ()
+    outside_seconds: flags.OutsideSeconds = None
     port: Annotated[flags.Port, Parameter(group=SERVER)] = None
     headless: Annotated[bool, Parameter(negative="--no-headless")] = True
     """Start headless Chromium on this machine; with --no-headless, browsers join by the dashboard or a

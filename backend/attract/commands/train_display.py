@@ -43,6 +43,7 @@ OTHER_REPORTS = {
     "conduct": "a worker plays again",
     "strangers": "no trusted worker has joined",
     "federated": "averaging",
+    "outside": "a program that plays",
 }
 """Titles of reports that are not about the game, by kind; all other kinds are."""
 

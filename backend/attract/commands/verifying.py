@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from attract.browser.chromium import require_chromium
-from attract.commands.ci_playing import choose_game
+from attract.commands.chosen_game import choose_game
 from attract.commands.crowd_play import MAX_STEPS, crowd_gateway, find_build, find_policies, play, seed_of
 from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import print_answer

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from attract.schema.base import Count, FiniteModel, Name, Text
+from attract.schema.match import OutsideReport
 from attract.schema.recorded_episode import RecordedEpisode
 
 REPORT_VERSION: Final = 1
@@ -101,6 +102,8 @@ class Report(FiniteModel):
     """Further causes of errors, seen and not replayed since there were so many: they are no findings."""
     oracles: list[OracleState] = []
     players: list[PlayerOutcome] = []
+    outside: list[OutsideReport] = []
+    """How the programs outside played; their episodes are the last of the players `recorded-K`."""
     episodes: Count = 0
     seconds: float = 0.0
 

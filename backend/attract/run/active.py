@@ -35,6 +35,7 @@ from attract.run.inference_relay import CentralRelay
 from attract.run.learner_messages import LearnerMessages
 from attract.run.notifications import Listener, Notifications
 from attract.run.outputs import RunOutputs
+from attract.run.outside_players import NOBODY, MakePlayers
 from attract.run.plan import begin_inference_message, begin_message, collection_config, create_store
 from attract.run.policy_cache import BroughtPlayers, PolicyCache
 from attract.run.ports import BrowserSockets
@@ -83,6 +84,7 @@ class ActiveRun:
         check: bool = False,
         keep_start: KeepStart | None = None,
         players: BroughtPlayers | None = None,
+        outside: MakePlayers = NOBODY,
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -101,7 +103,7 @@ class ActiveRun:
             checker: has browsers of this machine measure random play.
             check: whether it checks the game, too, as soon as that is described.
             keep_start: called once the run is sure to begin; None: it only shows what is there.
-            players: opponents that it does not make itself.
+            players, outside: opponents that it does not make itself; makes programs that may play.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -124,14 +126,13 @@ class ActiveRun:
             self.run_id, created, settings, module.reference, controller, clock(), title=title
         )
         self._expected = record.directory.read_game()[1] if resume else None
-        resumed_from = record.directory.resumed_from() if resume else ""
         # Drawn, since a start that trained nothing leaves nothing that counts it.
         first_lease_id = 1 + secrets.randbits(40) if resume else 1
         config = collection_config(
             settings,
             self.run_id,
             module.reference,
-            resumed_from=resumed_from,
+            resumed_from=record.directory.resumed_from() if resume else "",
             first_lease_id=first_lease_id,
         )
         self._policies = PolicyCache(self.run_id)
@@ -180,7 +181,7 @@ class ActiveRun:
             start_learner,
             LearnerMessages(self.runner, record, self._notifications, self._accept),
         )
-        self.browsers = BrowserSide(self.runner)
+        self.browsers = BrowserSide(self.runner, hub, outside)
         """What browsers of this run say goes here."""
         self._relay: CentralRelay | None = None
         if settings.collection.inference == "server" and train:
@@ -317,10 +318,7 @@ class ActiveRun:
             request = replace(request, version=version[0])
             for policy_id, onnx in version[1].items():
                 self._policies.keep(version[0], onnx, policy_id=policy_id)
-        answer = await self._ask(request)
-        if take is not None:
-            take(await self._episodes.filled(answer.recorded))
-        return answer.view
+        return (await self._ask(request, take)).view
 
     async def match(
         self,
@@ -331,36 +329,38 @@ class ActiveRun:
         *,
         seed: int,
         parameters: Mapping[str, float] | None = None,
+        record_all: bool = False,
     ) -> tuple[Sequence[EpisodeResult], Sequence[RecordedEpisode]]:
-        """Results of fixed-seed episodes with a player on each seat, and some of them as they were played.
+        """As `evaluate`, with a player on each seat: all results, and some episodes as they were played.
 
         Args:
-            seats: one per agent, each with a policy of an id that is none of this run, or random.
+            seats: one per agent, each with a policy of an id that is none of this run, or none.
             models: ONNX bytes of each of them, by policy id and version.
             scripts: code of those that are scripts, by policy id.
             episodes: at least 1.
             seed: of the episodes.
             parameters: values of the game's; None: those of the run's evaluations.
-
-        Raises: as `evaluate`.
+            record_all: whether all of the episodes are recorded.
         """
         self._policies.hold([version for _, version in models])
         for (policy_id, version), onnx in models.items():
             self._policies.keep(version, onnx, policy_id=policy_id)
         self._policies.bring(BroughtPlayers(scripts))
-        request = EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats))
+        request = EvaluationRequest("asked", episodes, False, seed, seats=tuple(seats), record_all=record_all)
         if parameters is not None:
             values = {name: ParameterDistribution(values=[value]) for name, value in parameters.items()}
             request = replace(request, parameters=values)
         answer = await self._ask(request)
         return answer.results, await self._episodes.filled(answer.recorded)
 
-    async def _ask(self, request: EvaluationRequest) -> AnswerEvaluation:
+    async def _ask(self, request: EvaluationRequest, take: TakeEpisodes | None = None) -> AnswerEvaluation:
         await self.has_policy()
         number = next(self._request_ids)
         self.runner.ask(inputs.evaluate, replace(request, request_id=number))
         answer = await self._until_ended(self._outputs.ask(number))
         await self.runner.notices.idle.wait()
+        if take is not None:
+            take(await self._episodes.filled(answer.recorded))
         return answer
 
     @property
@@ -463,7 +463,7 @@ class ActiveRun:
         ended = self._progress.error or self._progress.state
         log.info("run %s ends: %s, %s", self.run_id, self._progress.state, self._progress.error or "no error")
         try:
-            self.browsers.close()
+            await self.browsers.close()
             self.runner.background.cancel_others()
             self._outputs.give_up_asked(f"the run ended: {ended}")
             await self._learner.close(at_once=True)

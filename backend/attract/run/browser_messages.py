@@ -5,6 +5,7 @@ import logging
 from collections.abc import Generator
 
 from attract.collection import message_handlers, trust_handlers
+from attract.collection.effects import Note
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
@@ -12,9 +13,12 @@ from attract.experience.validate import check_block
 from attract.run import ending
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
+from attract.run.outside_players import MakePlayers
+from attract.run.ports import BrowserSockets
 from attract.schema import close_codes
 from attract.schema.base import GrantedTier
-from attract.schema.messages import Block, FromBrowser, Hello, Observe
+from attract.schema.messages import Answer, Ask, Block, FromBrowser, Hello, Observe
+from attract.schema.tensor import from_numpy
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +26,11 @@ log = logging.getLogger(__name__)
 class BrowserSide:
     """Hears hosts and workers for one run; owned by the active run, used on its event loop."""
 
-    def __init__(self, runner: EffectRunner) -> None:
+    def __init__(self, runner: EffectRunner, hub: BrowserSockets, outside: MakePlayers) -> None:
+        """`hub`: where answers go; `outside`: makes the programs outside that play."""
+        self.outside = outside(self._told)
+        """Started when they are first asked."""
+        self._hub = hub
         self.relay: CentralRelay | None = None
         """Where observations go that the server decides on; None: workers decide themselves."""
         self.store: SegmentStore | None = None
@@ -39,9 +47,10 @@ class BrowserSide:
         """Whether the run has ended, or is broken: what browsers still say means nothing."""
         return self._is_closed or self._runner.is_broken
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """The run has ended."""
         self._is_closed = True
+        await self.outside.close()
 
     def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
         """A host, or a worker of this run, said hello."""
@@ -60,6 +69,9 @@ class BrowserSide:
         with self._closing_on_error(message.type), self._counting_lies(connection_id):
             if isinstance(message, Block):
                 self._take_block(connection_id, message)
+                return
+            if isinstance(message, Ask):
+                self._take_ask(connection_id, message)
                 return
             if isinstance(message, Observe) and self.relay is not None:
                 self._runner.collection.answered(connection_id, message, self._runner.clock())
@@ -121,6 +133,24 @@ class BrowserSide:
                 close_code=close_codes.INTERNAL,
                 fix="the server's log has the fault; report it",
             ) from error
+
+    def _take_ask(self, connection_id: int, ask: Ask) -> None:
+        collection = self._runner.collection
+        if not collection.asked_outside(connection_id, ask, self._runner.clock()):
+            return
+        description = collection.require_described().description
+        questions = self.outside.questions(ask, description)
+
+        async def answer() -> None:
+            action = from_numpy(await self.outside.actions(questions, description))
+            collection.answered_outside(connection_id, ask, self._runner.clock())
+            self._hub.send(connection_id, Answer(run_id=ask.run_id, order_id=ask.order_id, action=action))
+
+        self._runner.background.spawn(answer())
+
+    def _told(self, text: str) -> None:
+        """What is wrong with a program outside."""
+        self._runner.take([Note("outside", text)], self._runner.clock())
 
     def _take_block(self, connection_id: int, block: Block) -> None:
         if self.store is None:

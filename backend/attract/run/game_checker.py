@@ -11,8 +11,11 @@ from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.games.places import Place, first_place
 from attract.run.episode_keeper import build_hashes, list_played_page
+from attract.run.outside_players import OutsidePlayers
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.base import GrantedTier, WireModel
+from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
 from attract.schema.game_messages import (
     CheckedPlay,
     CheckGame,
@@ -23,8 +26,11 @@ from attract.schema.game_messages import (
     ParameterDistribution,
     ReplayEpisodes,
 )
+from attract.schema.outside import Answer as OutsideAnswer
+from attract.schema.outside import Ask
 from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.schema.recorded_episode import RecordedEpisode
+from attract.schema.tensor import from_numpy
 
 HOST_SECONDS = 10.0
 ANSWER_SECONDS = 20.0
@@ -32,6 +38,8 @@ ANSWER_SECONDS = 20.0
 BUSY_SECONDS = 45.0
 """On a busy machine a playtest waits so much longer until it says that a game hangs."""
 
+OutsideTable = tuple[OutsidePlayers, GameDescription]
+"""Programs that play in an order, and the game as they see it."""
 HostOrder = CheckGame | ReplayEpisodes | PlaytestGame
 HostAnswer = GameChecked | EpisodesReplayed | GamePlaytested
 Answer = TypeVar("Answer", GameChecked, EpisodesReplayed, GamePlaytested)
@@ -42,6 +50,9 @@ class _Open:
     connection_id: int
     module: GameModule
     answer: asyncio.Future[HostAnswer]
+    outside: OutsideTable | None = None
+    asking: asyncio.Task[None] | None = None
+    """Answers what is asked now."""
 
 
 class GameChecker:
@@ -141,19 +152,25 @@ class GameChecker:
         return await self._ask(module, replay_id, order, wait_seconds, EpisodesReplayed)
 
     async def playtest(
-        self, module: GameModule, order: PlaytestGame, wait_seconds: float = HOST_SECONDS
+        self,
+        module: GameModule,
+        order: PlaytestGame,
+        wait_seconds: float = HOST_SECONDS,
+        outside: OutsideTable | None = None,
     ) -> GamePlaytested:
         """What a browser of this machine saw in the episodes and drills of `order`.
 
         Args:
             module: of `order.game`.
             order: its id is set here.
+            wait_seconds: how long to wait for a browser.
+            outside: who plays `outside:NAME`.
 
         Raises: AttractError: as `check`.
         """
         playtest_id = next(self._ids)
         order = order.model_copy(update={"playtest_id": playtest_id})
-        return await self._ask(module, playtest_id, order, wait_seconds, GamePlaytested)
+        return await self._ask(module, playtest_id, order, wait_seconds, GamePlaytested, outside)
 
     def own_place(
         self, module: GameModule, stack: str | None, method: MethodSource | None
@@ -172,6 +189,7 @@ class GameChecker:
         order: HostOrder,
         wait_seconds: float,
         expected: type[Answer],
+        outside: OutsideTable | None = None,
     ) -> Answer:
         try:
             async with asyncio.timeout(wait_seconds):
@@ -180,9 +198,10 @@ class GameChecker:
             raise AttractError(f"no browser came within {wait_seconds:g} s to play the game") from None
         connection_id = self._hosts[0]
         future: asyncio.Future[HostAnswer] = asyncio.get_running_loop().create_future()
-        self._open[order_id] = _Open(connection_id, module, future)
+        known = self._open[order_id] = _Open(connection_id, module, future, outside)
         self._send(connection_id, order)
         patience = ANSWER_SECONDS + (BUSY_SECONDS if isinstance(order, PlaytestGame) else 0.0)
+        patience += 0.0 if outside is None else outside[0].patience_seconds
         try:
             async with asyncio.timeout(order.budget_seconds + patience):
                 answer = await future
@@ -194,7 +213,30 @@ class GameChecker:
         except TimeoutError:
             raise AttractError(f"the browser did not say what it found in {module.reference.name}") from None
         finally:
+            if known.asking is not None:
+                known.asking.cancel()
             del self._open[order_id]
+
+    def asked(self, connection_id: int, ask: Ask) -> None:
+        """A host asks what a program outside does, in an order that it plays.
+
+        Raises: ProtocolError: nobody of that order plays so.
+        """
+        known = self._open.get(ask.order_id)
+        if known is None or known.connection_id != connection_id:
+            return
+        if known.outside is None or (known.asking is not None and not known.asking.done()):
+            raise malformed("ask: of no program, or before the last answer", fix="play what is ordered")
+        players, description = known.outside
+        if len(ask.agent) > description.num_agents:
+            raise malformed(f"ask.agent: {len(ask.agent)}", fix=f"the game has {description.num_agents}")
+        questions = players.questions(ask, description)
+
+        async def answer() -> None:
+            action = from_numpy(await players.actions(questions, description))
+            self._send(connection_id, OutsideAnswer(run_id=None, order_id=ask.order_id, action=action))
+
+        known.asking = asyncio.create_task(answer())
 
     def heard(self, connection_id: int, message: HostAnswer) -> None:
         """A host's answer; one that was not asked for is dropped."""

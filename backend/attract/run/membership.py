@@ -7,11 +7,13 @@ from attract.errors import ProtocolError
 from attract.games.library import GameLibrary
 from attract.run.active import ActiveRun
 from attract.run.game_checker import GameChecker
+from attract.run.outside_players import NOBODY, MakePlayers
 from attract.run.ports import BrowserSockets
 from attract.runs.log_lines import bind
 from attract.schema import close_codes
 from attract.schema.base import GrantedTier, WireModel
 from attract.schema.messages import (
+    Ask,
     Assignment,
     EpisodesReplayed,
     FromBrowser,
@@ -32,8 +34,12 @@ class Membership:
     `hub` is set before the first browser comes. `active`: the active run; None without one.
     """
 
-    def __init__(self, games: GameLibrary, active: Callable[[], ActiveRun | None]) -> None:
+    def __init__(
+        self, games: GameLibrary, active: Callable[[], ActiveRun | None], outside: MakePlayers = NOBODY
+    ) -> None:
         self._active = active
+        self.outside = outside
+        """Makes the programs outside that play, for each run and each order."""
         self.hub: BrowserSockets | None = None
         self.checker = GameChecker(games, self._send)
         """Has hosts check games."""
@@ -78,6 +84,9 @@ class Membership:
         """
         if isinstance(message, GameChecked | EpisodesReplayed | GamePlaytested):
             self.checker.heard(connection_id, message)
+            return
+        if isinstance(message, Ask) and connection_id in self._hosts:
+            self.checker.asked(connection_id, message)
             return
         run = self._runs.get(connection_id)
         if run is not None and run is self._active():

@@ -23,6 +23,7 @@ SHOWN_NOTES = (
     "strangers",
     "bounds",
     "federated",
+    "outside",
 )
 """Kinds of the core's notes that pages show as reports; the others are told in other ways."""
 HANDOVER_SECONDS = 5.0

@@ -39,7 +39,7 @@ async def run_player(models: RunModels, runs_dir: Path, name: str) -> RunPlayer:
 
 
 async def bring_players(
-    games: GameLibrary, models: RunModels, runs_dir: Path, directory: RunDirectory, settings: RunSettings
+    games: GameLibrary, models: RunModels, directory: RunDirectory, settings: RunSettings
 ) -> BroughtPlayers:
     """Those that settings name: as the run has kept them, else as they are now, which is kept.
 
@@ -57,7 +57,7 @@ async def bring_players(
             brought = (await games.player(player.removeprefix(SCRIPT))).encode()
             directory.keep_player(player, brought)
         elif brought is None:
-            found = await _single(models, runs_dir, player, settings)
+            found = await _single(models, directory.path.parent, player, settings)
             (brought,) = found.models.values()
             checkpoints.append(found.checkpoint)
             directory.keep_player(player, brought)

@@ -21,6 +21,7 @@ from attract.run.health import RunHealth
 from attract.run.membership import Membership
 from attract.run.models import RunModels
 from attract.run.notifications import Listener
+from attract.run.outside_players import OutsidePlayers
 from attract.run.players import bring_players
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
@@ -28,10 +29,10 @@ from attract.run.random_play import of_run
 from attract.run.record import RunRecord
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of, settings_resumed
-from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
+from attract.run.start_checks import check_device, check_named, check_resumed, check_source
 from attract.runs.archive import RunArchive, known_run
 from attract.runs.catalogue import RunCatalogue
-from attract.runs.directory import RunDirectory, discard_unused, find_run
+from attract.runs.directory import RunDirectory, closing_on_error, find_run
 from attract.runs.log_lines import bind
 from attract.runs.run_ids import create_run_id
 from attract.schema import close_codes
@@ -80,7 +81,8 @@ class RunService:
         self.episodes = RunEpisodes(self.archive, games)
         self._active: ActiveRun | None = None
         self._starting = False
-        self.membership = Membership(games, lambda: self.active)
+        outside = partial(OutsidePlayers, settings.outside, settings.outside_seconds)
+        self.membership = Membership(games, lambda: self.active, outside)
         """Takes what browsers' sockets send."""
         self._listeners: list[Listener] = []
         self.events = EventHub()
@@ -168,7 +170,7 @@ class RunService:
             check_resumed(past, settings)
             game = game or str(past.read_config()["game"])
         chosen = settings.run
-        check_demonstrations(settings)
+        check_named(settings, self._settings.outside)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
@@ -179,7 +181,7 @@ class RunService:
             else:
                 name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
                 directory = RunDirectory.create(self.archive.runs_dir, name, force=force)
-            with _closing_on_error(directory, is_new=not resume):
+            with closing_on_error(directory, is_new=not resume):
                 keep_start = partial(write_start, directory, game, chosen, module)
                 if not resume:
                     keep_start()
@@ -392,10 +394,7 @@ class RunService:
             log_level=self._settings.log_level,
             is_resumed=resume and train,
         )
-        players = None
-        if train:
-            runs_dir = self.archive.runs_dir
-            players = await bring_players(self.games, self.models, runs_dir, directory, settings)
+        players = await bring_players(self.games, self.models, directory, settings) if train else None
         run = ActiveRun(
             settings,
             module,
@@ -411,6 +410,7 @@ class RunService:
             check=check,
             keep_start=keep_start,
             players=players,
+            outside=self.membership.outside,
         )
         self._active = run
         try:
@@ -429,7 +429,7 @@ class RunService:
         """A past run made active to look at its policy: nothing is trained."""
         with self._claim():
             directory = RunDirectory.open_locked(self.archive.runs_dir, run_id)
-            with _closing_on_error(directory):
+            with closing_on_error(directory):
                 if not directory.versions():
                     raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
                 config = directory.read_config()
@@ -490,15 +490,3 @@ class RunService:
             except (Exception, SystemExit):  # rich exits so when its terminal is gone; the run goes on.
                 log.exception("a listener of %s events failed: it gets no more events", kind)
                 self._listeners.remove(listener)
-
-
-@contextlib.contextmanager
-def _closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Generator[None]:
-    """Release the lock when the block fails, and delete a half-created run."""
-    try:
-        yield
-    except BaseException:
-        directory.close()
-        if is_new:
-            discard_unused(directory.path.parent, directory.run_id, keep_logs=False)
-        raise

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from attract.schema.game import GameDescription
 from attract.settings.collection import policy_ids
 from attract.settings.given import LayeredSettings
 from attract.settings.run import RunSettings
+from attract.settings.self_play import OUTSIDE
 
 ASK_FOR_CUDA = "import torch; raise SystemExit(0 if torch.cuda.is_available() else 3)"
 NO_CUDA = 3
@@ -45,11 +46,15 @@ async def check_device(device: str) -> None:
         )
 
 
-def check_demonstrations(settings: LayeredSettings) -> None:
-    """Whether what a run is to learn from beside its experience is there.
+def check_named(settings: LayeredSettings, programs: Container[str]) -> None:
+    """Whether what a run is to learn from beside its experience is there, and the programs that play in it.
 
-    Raises: ConfigurationError: there is no such file or folder.
+    Args:
+        programs: names of those that were defined when this process was started.
+
+    Raises: ConfigurationError: there is no such file or folder, or no such program.
     """
+    check_outside(settings.run.self_play.outside, programs, setting=settings.spell("self_play", "seats"))
     source = settings.run.cloning.demonstrations
     if source is not None and not Path(source).exists():
         raise ConfigurationError(
@@ -57,6 +62,18 @@ def check_demonstrations(settings: LayeredSettings) -> None:
             setting=settings.spell("cloning", "demonstrations"),
             fix="name a recorded episode, or a folder of them",
         )
+
+
+def check_outside(players: Iterable[str], programs: Container[str], *, setting: str) -> None:
+    """Raises: ConfigurationError: one of these players is a program outside that nobody has defined."""
+    for player in players:
+        name = player.removeprefix(OUTSIDE)
+        if player.startswith(OUTSIDE) and name not in programs:
+            raise ConfigurationError(
+                f"there is no program {name!r}",
+                setting=setting,
+                fix=f'define it where this is started: --outside {name}="python bot.py"',
+            )
 
 
 def check_resumed(directory: RunDirectory, settings: LayeredSettings) -> None:

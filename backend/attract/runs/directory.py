@@ -439,6 +439,18 @@ class RunDirectory:
             shutil.rmtree(folder)
 
 
+@contextlib.contextmanager
+def closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Generator[None]:
+    """Release the lock when the block fails, and delete a half-created run."""
+    try:
+        yield
+    except BaseException:
+        directory.close()
+        if is_new:
+            discard_unused(directory.path.parent, directory.run_id, keep_logs=False)
+        raise
+
+
 def _player_file(name: str) -> str:
     ending = "js" if name.startswith(SCRIPT) else "onnx"
     return f"players/{hashlib.sha256(name.encode()).hexdigest()[:16]}.{ending}"

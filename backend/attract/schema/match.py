@@ -46,6 +46,17 @@ class LadderRow(FiniteModel):
     """How many these are."""
 
 
+class OutsideReport(FiniteModel):
+    """How a program outside played."""
+
+    player: Text
+    decisions: Count
+    defaults: Count
+    """Decisions that it did not make: the seat's default action counted."""
+    problems: list[Text] = []
+    """What was wrong, a sentence each."""
+
+
 class MatchPlayer(FiniteModel):
     """One who took part."""
 
@@ -97,5 +108,9 @@ class MatchReport(FiniteModel):
     parameter: Text | None = None
     """Of `--over`."""
     at_values: list[MatchAtValue] = []
+    outside: list[OutsideReport] = []
+    """How the programs outside played."""
+    saved: Count = 0
+    """Episodes in the folder of `--save`."""
     played_at: Text = ""
     """UTC, ISO 8601."""

@@ -28,6 +28,7 @@ from attract.schema.game_messages import (
     ParameterDistribution,
     ReplayEpisodes,
 )
+from attract.schema.outside import Answer, Ask
 from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, PackedPictures, Tensor
@@ -335,8 +336,9 @@ class Seat(FiniteModel):
 
     policy_id: Name = "main"
     policy_version: Version = 0
-    script: Literal["random"] | None = None
-    """A scripted controller instead of the policy; `random` draws uniformly from stream `action`."""
+    script: Literal["random", "outside"] | None = None
+    """A controller instead of the policy: `random` draws uniformly from stream `action`; `outside` asks the
+    program that `policy_id` names (message `ask`)."""
     deterministic: bool = False
     learns: bool = True
 
@@ -464,16 +466,8 @@ class RunEnded(FiniteModel):
     reason: Text
 
 
-_FromHost = (
-    Hello
-    | GameDescribed
-    | GameFailed
-    | GameChecked
-    | EpisodesReplayed
-    | GamePlaytested
-    | HostStatus
-    | Goodbye
-)
+_Checked = GameChecked | EpisodesReplayed | GamePlaytested
+_FromHost = Hello | GameDescribed | GameFailed | _Checked | HostStatus | Ask | Goodbye
 _FromWorker = (
     Hello
     | GameFailed
@@ -485,10 +479,11 @@ _FromWorker = (
     | EvaluationResult
     | EpisodeRecorded
     | Observe
+    | Ask
     | Goodbye
 )
-_ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | RunEnded
-_ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded
+_ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | Answer | RunEnded
+_ToWorker = Refused | WelcomeWorker | Lease | Act | Answer | Policy | BlockAck | LeaseVoid | RunEnded
 FromHost = Annotated[_FromHost, Field(discriminator="type")]
 FromWorker = Annotated[_FromWorker, Field(discriminator="type")]
 ToHost = Annotated[_ToHost, Field(discriminator="type")]

@@ -18,11 +18,11 @@ DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow"]
 PlayerName = Annotated[
     str,
     Field(
-        pattern="^(idle|random|sticky|novelty|(hold|recorded)-[0-9]{1,3}|[a-z0-9-]{1,40}:(greedy|sampled|clumsy|excursions))$"
+        pattern="^(idle|random|sticky|novelty|(hold|recorded)-[0-9]{1,3}|outside:[A-Za-z0-9_-]{1,40}|[a-z0-9-]{1,40}:(greedy|sampled|clumsy|excursions))$"
     ),
 ]
 """`hold-K`: the K-th held action of the game; `recorded-K`: the K-th of `PlaytestGame.episodes`;
-`NAME:HOW`: a policy."""
+`outside:NAME`: a program outside, which is asked; `NAME:HOW`: a policy."""
 PolicyName = Annotated[str, Field(pattern="^[a-z0-9-]{1,40}$")]
 
 

@@ -30,7 +30,7 @@ class EpisodeSeat(FiniteModel):
 
     player: PlayerKind
     policy_id: Name | None = None
-    """`policy`, or `script` with `script:` and its file."""
+    """`policy`, or `script` with `script:` and its file, or `outside:` and the program's name."""
     policy_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     """`policy` only: the newest version that took part."""
     deterministic: bool = False

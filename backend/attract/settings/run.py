@@ -32,6 +32,7 @@ from attract.settings.curriculum import (
 )
 from attract.settings.dqn import DqnSettings
 from attract.settings.errors import dotted, refusal
+from attract.settings.outside import programs_of
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 from attract.settings.sac import SacSettings
@@ -333,6 +334,11 @@ class ServerSettings(Settings):
     tls_key: Path | None = None
     """Private key of the certificate in PEM."""
 
+    outside: Annotated[dict[str, str], BeforeValidator(programs_of), INTERNAL] = {}
+    """Programs that may play, by name: a command, or a URL of this machine. Flags alone give them: a command
+    is run, so that no request, no variable and no file beside a game may name one."""
+    outside_seconds: Annotated[float, Field(gt=0, le=600), INTERNAL] = 5.0
+    """Deadline of each of their decisions."""
     webhook: str | None = Field(default=None, repr=False)
     """URL (http or https) that gets a JSON object by POST when a run is solved, does not learn, or ends."""
 

@@ -11,12 +11,15 @@ POOL: Final = "pool"
 RANDOM: Final = "random"
 SCRIPT: Final = "script:"
 """Before the file of a module that plays."""
+OUTSIDE: Final = "outside:"
+"""Before the name of a program that plays, which only a command line of this machine can define."""
 OF_RUN: Final = "run:"
 """Begins the id of a policy of another run: no policy of this one has such an id."""
+OF_ANY_RUN: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,89}(:[A-Za-z0-9]{1,16})?"
 Player = Annotated[
     str,
     Field(
-        pattern=r"^(script:[^\\,]{1,100}\.(ts|js|mts|mjs)|[A-Za-z0-9][A-Za-z0-9._-]{0,89}(:[A-Za-z0-9]{1,16})?)$",
+        pattern=rf"^(script:[^\\,]{{1,100}}\.(ts|js|mts|mjs)|outside:[A-Za-z0-9_-]{{1,40}}|{OF_ANY_RUN})$",
         examples=["pool"],
     ),
 ]
@@ -32,9 +35,10 @@ class SelfPlaySettings(Settings):
         tuple[Player, ...], BeforeValidator(split_names), Field(title="Players of the seats")
     ] = ()
     """Player of each seat, separated by commas: `newest` learns, `pool` is a past version of it, `random`
-    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`, and
-    `duel-1:best` is a version of another run. Which seat each of them takes is drawn, so that the policy
-    learns every side. Empty: the newest version plays all seats and learns from each."""
+    plays at random, `script:players/greedy.ts` is a module with `act(observation, mask, random)`,
+    `duel-1:best` a version of another run, `outside:NAME` a program of the command's `--outside`. Which seat
+    each of them takes is drawn, so that the policy learns every side. Empty: the newest version plays all
+    seats and learns from each."""
     save_steps: Annotated[Positive | None, Field(title="Steps between saved opponents")] = None
     """Agent steps after which the newest version joins the pool. None: a twentieth of the run."""
     window: Annotated[int, Field(ge=1, le=1000, title="Opponents in the pool")] = 10
@@ -67,7 +71,13 @@ class SelfPlaySettings(Settings):
     @property
     def brought(self) -> tuple[str, ...]:
         """Scripts and versions of other runs that play, each once, as seats name them."""
-        return tuple(dict.fromkeys(seat for seat in self.seats if seat not in (NEWEST, POOL, RANDOM)))
+        others = (seat for seat in self.seats if seat not in (NEWEST, POOL, RANDOM))
+        return tuple(dict.fromkeys(seat for seat in others if not seat.startswith(OUTSIDE)))
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Each program outside that plays, as seats name it."""
+        return tuple(dict.fromkeys(seat for seat in self.seats if seat.startswith(OUTSIDE)))
 
     @property
     def num_learning(self) -> int:

@@ -29,7 +29,7 @@ async def test_D1_what_it_leaves_is_a_run_with_a_version_a_row_and_an_export(
     source = write_demonstrations(tmp_path / "played", record("keydoor", keydoor_player, episodes=6))
     server = ServerSettings(runs_dir=tmp_path / "runs")
     settings = RunSettings.from_mapping({"policy": {"recurrent": "gru", "recurrent_size": 8}})
-    code = await imitate_game("keydoor", settings, dataclasses.replace(OPTIONS, source=source), server)
+    code = await imitate_game("keydoor", settings, dataclasses.replace(OPTIONS, source=str(source)), server)
     report = json.loads(capsys.readouterr().out)
     directory = RunDirectory.view(server.runs_dir, "cloned")
     assert code == 0 and report["demonstrations"] == 6 and directory.marked("latest") == 0

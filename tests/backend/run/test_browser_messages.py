@@ -16,6 +16,8 @@ from attract.run.browser_messages import BrowserSide
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.inference_relay import CentralRelay
+from attract.run.outside_players import NOBODY
+from attract.run.ports import BrowserSockets
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Hello, Lease, Observe
 from attract.schema.spaces import BoxSpace
 from attract.schema.step_numbers import REPEATS, PackedPictures, PackedStacks
@@ -64,7 +66,7 @@ class World:
         runner = EffectRunner(self.core, lambda: self.now, lambda: 0)
         runner.connect(self.apply)
         self.runner = runner
-        self.side = BrowserSide(runner)
+        self.side = BrowserSide(runner, cast("BrowserSockets", None), NOBODY)
         self.side.relay = cast("CentralRelay | None", relay)
         self.store = FakeStore()
         self.worker = FakeWorker("run-1", worker_key=f"{WORKER:032x}")
@@ -338,12 +340,12 @@ def test_a_worker_whose_socket_ended_is_gone() -> None:
 
 
 @pytest.mark.parametrize("ends", ["closed", "broken"])
-def test_nothing_is_heard_of_a_run_that_is_over(ends: str) -> None:
+async def test_nothing_is_heard_of_a_run_that_is_over(ends: str) -> None:
     relay = FakeRelay()
     world = World(relay).joined()
     block = world.block()
     if ends == "closed":
-        world.side.close()
+        await world.side.close()
     else:
         world.runner.broke(RuntimeError("a fault of our own"))
     assert world.side.is_closed

@@ -1,9 +1,12 @@
 """Checks of a game in a browser, and the reports that come of them."""
 
 import asyncio
+import shlex
+import sys
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attract.errors import AttractError, ProtocolError
@@ -11,8 +14,9 @@ from attract.games.library import GameLibrary, GameModule
 from attract.run.episode_keeper import description_sha256
 from attract.run.game_checker import GameChecker
 from attract.run.game_reports import MAX_REPORTS, GameReports
+from attract.run.outside_players import OutsidePlayers
 from attract.schema.api import GameReport
-from attract.schema.base import WireModel
+from attract.schema.base import Seed, WireModel
 from attract.schema.game_messages import (
     CheckGame,
     GameChecked,
@@ -20,6 +24,10 @@ from attract.schema.game_messages import (
     MethodSource,
     ParameterDistribution,
 )
+from attract.schema.outside import Answer, Ask
+from attract.schema.playtest import PlaytestGame
+from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.schema.tensor import from_numpy, view
 from recorded_episodes import recorded
 from socket_fleet import DESCRIPTION, random_play
 
@@ -266,3 +274,49 @@ def test_of_too_many_kinds_the_oldest_go():
         reports.add(report(f"boom{number}"))
     assert len(reports.all()) == MAX_REPORTS
     assert reports.all()[0].text == "boom2"
+
+
+def question(order_id: int, player: str = "outside:bot") -> Ask:
+    seen = from_numpy(np.zeros((1, 1), np.float32))
+    return Ask(run_id=None, order_id=order_id, policy_id=player, agent=[0], observation={"obs": seen})
+
+
+async def test_a_host_asks_programs_of_its_own_order_alone(world: World) -> None:
+    module = await world.module()
+    world.checker.host_came(7, "local")
+    order = PlaytestGame(game=module.reference, seed=Seed(low=1, high=0), budget_seconds=5)
+    said: list[str] = []
+    code = (
+        'import sys\nfor n, _ in enumerate(sys.stdin, 1): print(\'{"id": %d, "action": 1}\' % n, flush=True)'
+    )
+    players = OutsidePlayers({"bot": f"{sys.executable} -c {shlex.quote(code)}"}, 5.0, said.append)
+    game = DESCRIPTION.model_copy(
+        update={"observation": BoxSpace(shape=[1]), "action": DiscreteSpace(n=2), "action_mask": False}
+    )
+    asked = [
+        asyncio.create_task(world.checker.playtest(module, order, 5.0, outside))
+        for outside in ((players, game), None)
+    ]
+    await asyncio.sleep(0)
+    first, second = (message.playtest_id for _, message in world.sent if isinstance(message, PlaytestGame))
+    # Of another host, or an order that is over: nobody waits for that.
+    world.checker.asked(8, question(first))
+    world.checker.asked(7, question(999))
+    with pytest.raises(ProtocolError, match="of no program"):
+        world.checker.asked(7, question(second))
+    with pytest.raises(ProtocolError, match="the game has 1"):
+        world.checker.asked(7, question(first).model_copy(update={"agent": [0, 0]}))
+    with pytest.raises(ProtocolError, match="outside:other"):
+        world.checker.asked(7, question(first, "outside:other"))
+    world.checker.asked(7, question(first))
+    with pytest.raises(ProtocolError, match="before the last answer"):
+        world.checker.asked(7, question(first))
+    async with asyncio.timeout(30):
+        while not isinstance(world.sent[-1][1], Answer):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    answer = world.sent[-1][1]
+    assert isinstance(answer, Answer) and view(answer.action).tolist() == [1] and said == []
+    for task in asked:
+        task.cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+    await players.close()

@@ -8,8 +8,8 @@ import pytest
 
 from attract.errors import ConfigurationError
 from attract.run.start_checks import (
-    check_demonstrations,
     check_device,
+    check_named,
     check_resumed,
     check_same_spaces,
     check_source,
@@ -67,7 +67,7 @@ def given(values: dict[str, Any], beneath: dict[str, Any] | None = None) -> Laye
 
 def test_demonstrations_that_are_not_there_are_named_as_they_were_given() -> None:
     chosen = join_layers(Layer({}), from_aliases(demonstrations="gone"))
-    assert refused(check_demonstrations, chosen).startswith("--demonstrations: there is no file or folder ")
+    assert refused(check_named, chosen, {}).startswith("--demonstrations: there is no file or folder ")
 
 
 def test_the_steps_of_a_run_are_those_of_its_newest_version(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import type { GamePlaytested, PlaytestEpisode, PlaytestGame } from "@attract/schema";
 import type { CheckNews } from "@attract/worker/host/game-checker";
+import type { AskOutside } from "@attract/worker/policy/outside-policy";
 import { box } from "attract/spaces";
 import { expect, test } from "vitest";
 import { playtestGame } from "../../../web/playtest/src/playtest.ts";
@@ -13,9 +14,14 @@ interface Outcome {
   news: CheckNews[];
 }
 
-async function run(order: PlaytestGame, game = lineGame(), began = performance.now()): Promise<Outcome> {
+async function run(
+  order: PlaytestGame,
+  game = lineGame(),
+  began = performance.now(),
+  ask: AskOutside = () => Promise.reject(new Error("nobody is asked")),
+): Promise<Outcome> {
   const news: CheckNews[] = [];
-  const answer = await playtestGame(order, game, new ThreadErrors(), began, (each) => news.push(each));
+  const answer = await playtestGame(order, game, new ThreadErrors(), began, (each) => news.push(each), ask);
   const episodes = news.flatMap((each) => (each.type === "played" ? [each.episode] : []));
   return { answer, episodes, news };
 }

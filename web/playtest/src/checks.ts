@@ -1,6 +1,6 @@
 /** A thread of the sandbox that checks or playtests its game, or plays its episodes again, and says what it found. */
 
-import type { CheckGame, GameChecked, PlaytestGame, ReplayEpisodes } from "@attract/schema";
+import type { Answer, CheckGame, GameChecked, PlaytestGame, ReplayEpisodes, Tensor } from "@attract/schema";
 import type { Instance } from "attract/instance";
 import { checkGame, type GameReport } from "../../check/src/check.ts";
 import { ForbiddenCalls } from "../../check/src/forbidden-globals.ts";
@@ -17,6 +17,7 @@ import {
   type GameOrder,
 } from "../../worker/src/host/game-checker.ts";
 import { checkPageGame } from "../../worker/src/page/page-check.ts";
+import type { AskOutside } from "../../worker/src/policy/outside-policy.ts";
 import { playtestGame } from "./playtest.ts";
 import { ThreadErrors } from "./thread-errors.ts";
 
@@ -122,7 +123,7 @@ async function replay(order: ReplayEpisodes, module: GameModule, post: Post): Pr
   post({ type: "answered", answer: await replayEpisodes(order, definition, post) });
 }
 
-async function playtest(order: PlaytestGame, module: GameModule, post: Post): Promise<void> {
+async function playtest(order: PlaytestGame, module: GameModule, post: Post, ask: AskOutside): Promise<void> {
   const began = performance.now();
   const errors = new ThreadErrors();
   // Before the module is loaded: what it says at its top counts too.
@@ -136,7 +137,7 @@ async function playtest(order: PlaytestGame, module: GameModule, post: Post): Pr
     post({ type: "answered", answer });
     return;
   }
-  post({ type: "answered", answer: await playtestGame(order, definition, errors, began, post) });
+  post({ type: "answered", answer: await playtestGame(order, definition, errors, began, post, ask) });
 }
 
 /** A game that is played some ten thousand steps may have as much to say. */
@@ -147,10 +148,20 @@ function silenceConsole(): void {
 /** Does what is ordered through `port`. */
 export function serveCheck(port: MessagePort, module: GameModule): void {
   const post: Post = (news) => port.postMessage(news);
-  port.onmessage = ({ data }: MessageEvent<GameOrder>) => {
-    if (data.type === "check_game") void answer(data, module, post);
+  let answered: (action: Tensor) => void = () => undefined;
+  port.onmessage = ({ data }: MessageEvent<GameOrder | Answer>) => {
+    if (data.type === "answer") answered(data.action);
+    else if (data.type === "check_game") void answer(data, module, post);
     else if (data.type === "replay_episodes") void replay(data, module, post);
-    else void playtest(data, module, post);
+    else {
+      const order = { run_id: null, order_id: data.playtest_id };
+      void playtest(data, module, post, (question) => {
+        post({ type: "ask", ...order, ...question });
+        return new Promise((resolve) => {
+          answered = resolve;
+        });
+      });
+    }
   };
   // An unhandled promise of the game is no fault of the check.
   addEventListener("unhandledrejection", (event) => event.preventDefault());

@@ -177,6 +177,7 @@ class Episode {
     started();
     const maxSteps = this.#terms.max_steps ?? MAX_STEPS;
     for (let step = 0; !instance.episodeOver && step < maxSteps; step++) {
+      if (player.think !== undefined) await player.think(instance, actions);
       if (!player.act(instance, step, actions)) break;
       tape.add(instance, actions.row, 0);
       const taken = instance.take(actions.ofGame);

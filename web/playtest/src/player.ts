@@ -13,6 +13,8 @@ export interface Player {
   readonly recorded: RecordedEpisode | null;
   /** Episode `index` begins. */
   begin(index: number): void;
+  /** Takes its time before `act`; the game stands still meanwhile. */
+  think?(instance: Instance, actions: PlayerActions): Promise<void>;
   /** Writes what the active agents do in `step`; false: it stops here. */
   act(instance: Instance, step: number, actions: PlayerActions): boolean;
 }

@@ -7,6 +7,7 @@ import { Deadline } from "../../check/src/check-finding.ts";
 import { EpisodeTape } from "../../worker/src/episode/episode-tape.ts";
 import { type CheckNews, LOADING_MS } from "../../worker/src/host/game-checker.ts";
 import { isLate } from "../../worker/src/page/page-frame.ts";
+import type { AskOutside } from "../../worker/src/policy/outside-policy.ts";
 import { Yielder } from "../../worker/src/rollout/yielding.ts";
 import { EpisodeAlarms } from "./alarms.ts";
 import { ClaimWatch } from "./claim-watch.ts";
@@ -14,12 +15,15 @@ import { drillGame } from "./drills.ts";
 import { GameCopies } from "./game-copies.ts";
 import { heldMoves } from "./held-actions.ts";
 import { InfoWatch } from "./info-watch.ts";
+import { OutsidePlayer } from "./outside-player.ts";
 import { type EpisodeTable, type Played, playEpisode } from "./play-episode.ts";
 import type { Player } from "./player.ts";
 import { PlayerActions } from "./player-actions.ts";
 import { createPlayer } from "./players.ts";
 import type { ThreadErrors } from "./thread-errors.ts";
 
+/** Before the name of a program outside that plays. */
+const OUTSIDE = "outside:";
 /** Episodes of a player before the next one's turn. */
 const TURN_EPISODES = 8;
 /** An episode that is under way so long after the budget is given up. */
@@ -33,6 +37,7 @@ const MAX_RECORDED_CHARACTERS = 2_500_000;
 /**
  * @param began when the order came, on the clock of `performance.now`.
  * @param post is told each episode and drill as it ends, and what begins: if the game does not come back, that is where.
+ * @param ask of programs outside.
  * @returns the answer without the episodes and drills that were posted.
  */
 export async function playtestGame(
@@ -41,11 +46,12 @@ export async function playtestGame(
   errors: ThreadErrors,
   began: number,
   post: (news: CheckNews) => void,
+  ask: AskOutside,
 ): Promise<GamePlaytested> {
   const claim = order.claim === null ? null : await ClaimWatch.of(order.claim, game.page !== undefined);
   const watched =
     claim === null || game.page === undefined ? game : { ...game, page: claim.following(game.page) };
-  const playtest = new Playtest(order, watched, claim, errors, began, post);
+  const playtest = new Playtest(order, watched, claim, errors, began, post, ask);
   const problem = await playtest.run();
   const leftOut = [...playtest.leftOut];
   return {
@@ -70,6 +76,7 @@ class Playtest {
   readonly #game: GameDefinition;
   readonly #began: number;
   readonly #post: (news: CheckNews) => void;
+  readonly #ask: AskOutside;
   readonly #actions: PlayerActions;
   readonly #table: EpisodeTable;
   readonly #problems = new Set<string>();
@@ -86,7 +93,9 @@ class Playtest {
     errors: ThreadErrors,
     began: number,
     post: (news: CheckNews) => void,
+    ask: AskOutside,
   ) {
+    this.#ask = ask;
     this.#order = order;
     this.#game = game;
     this.#began = began;
@@ -161,6 +170,8 @@ class Playtest {
   /** Null where it cannot be had: the others play all the same. */
   async #player(name: string): Promise<Player | null> {
     try {
+      if (name.startsWith(OUTSIDE))
+        return new OutsidePlayer(name, this.#game, this.#ask, () => this.#isSpent);
       return await createPlayer(name, this.#order, this.#game, this.#actions);
     } catch (error) {
       this.#cannotPlay(name, error);

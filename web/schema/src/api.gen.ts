@@ -951,9 +951,32 @@ export interface MatchReport {
   parameter: string | null;
   at_values: MatchAtValue[];
   /**
+   * How the programs outside played.
+   */
+  outside: OutsideReport[];
+  /**
+   * Episodes in the folder of `--save`.
+   */
+  saved: number;
+  /**
    * UTC, ISO 8601.
    */
   played_at: string;
+}
+/**
+ * How a program outside played.
+ */
+export interface OutsideReport {
+  player: string;
+  decisions: number;
+  /**
+   * Decisions that it did not make: the seat's default action counted.
+   */
+  defaults: number;
+  /**
+   * What was wrong, a sentence each.
+   */
+  problems: string[];
 }
 /**
  * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.

@@ -11,6 +11,7 @@ export type FromBrowser =
   | EpisodesReplayed
   | GamePlaytested
   | HostStatus
+  | Ask
   | Goodbye
   | GameLog
   | PolicyAck
@@ -24,7 +25,15 @@ export type FromBrowser =
  * Any message of direction FromHost.
  */
 export type FromHost =
-  Hello | GameDescribed | GameFailed | GameChecked | EpisodesReplayed | GamePlaytested | HostStatus | Goodbye;
+  | Hello
+  | GameDescribed
+  | GameFailed
+  | GameChecked
+  | EpisodesReplayed
+  | GamePlaytested
+  | HostStatus
+  | Ask
+  | Goodbye;
 /**
  * Any message of direction FromWorker.
  */
@@ -39,6 +48,7 @@ export type FromWorker =
   | EvaluationResult
   | EpisodeRecorded
   | Observe
+  | Ask
   | Goodbye;
 /**
  * Any message of direction ToBrowser.
@@ -50,6 +60,7 @@ export type ToBrowser =
   | CheckGame
   | ReplayEpisodes
   | PlaytestGame
+  | Answer
   | RunEnded
   | WelcomeWorker
   | Lease
@@ -61,11 +72,12 @@ export type ToBrowser =
  * Any message of direction ToHost.
  */
 export type ToHost =
-  Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | RunEnded;
+  Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | Answer | RunEnded;
 /**
  * Any message of direction ToWorker.
  */
-export type ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded;
+export type ToWorker =
+  Refused | WelcomeWorker | Lease | Act | Answer | Policy | BlockAck | LeaseVoid | RunEnded;
 
 /**
  * Central inference: step one group of a lease's games once, or only send observations (rules I1, I2).
@@ -90,6 +102,58 @@ export interface Tensor {
    */
   shape: number[];
   data: Uint8Array;
+}
+/**
+ * What a program outside does, or the default where it did nothing that counts.
+ */
+export interface Answer {
+  type: "answer";
+  run_id: string | null;
+  /**
+   * As asked: an order has one open question at a time.
+   */
+  order_id: number;
+  /**
+   * [k] int32, or [k, components] int32 / float32 as in a block.
+   */
+  action: Tensor;
+}
+/**
+ * What the agents see that a program outside plays, one question each (`answer` follows).
+ *
+ * Of a worker or a host of the trainer's own machine, about a lease or a playtest that has such a seat.
+ */
+export interface Ask {
+  type: "ask";
+  /**
+   * None: of a host.
+   */
+  run_id: string | null;
+  /**
+   * The worker's lease, or the host's playtest.
+   */
+  order_id: number;
+  /**
+   * `outside:` and the program's name.
+   */
+  policy_id: string;
+  /**
+   * [k]: the seat of each.
+   *
+   * @minItems 1
+   * @maxItems 65536
+   */
+  agent: number[];
+  /**
+   * [k, ...] each.
+   */
+  observation: {
+    [k: string]: Tensor;
+  };
+  /**
+   * [k, n] uint8.
+   */
+  action_mask: Tensor | null;
 }
 /**
  * Host: run (or keep running) this many workers of this run's game; `run_id` None means none.
@@ -1145,9 +1209,10 @@ export interface Seat {
   policy_id: string;
   policy_version: number;
   /**
-   * A scripted controller instead of the policy; `random` draws uniformly from stream `action`.
+   * A controller instead of the policy: `random` draws uniformly from stream `action`; `outside` asks the
+   * program that `policy_id` names (message `ask`).
    */
-  script: "random" | null;
+  script: ("random" | "outside") | null;
   deterministic: boolean;
   learns: boolean;
 }

@@ -208,6 +208,15 @@ async def test_a_run_that_another_process_trains_is_live_and_controlled_there(wo
         ({"game": "counting", "settings": {"ppo": {"learning_rat": 1}}}, "learning_rate"),
         ({"game": "counting", "settings": {"ppo": {"gamma": 2}}}, "gamma"),
         ({"game": "counting", "run_id": "../x"}, "run id"),
+        # A command line that is run comes from this machine's own command line alone.
+        (
+            {"game": "counting", "settings": {"self_play": {"seats": "newest,outside:bot"}}},
+            "no program 'bot'",
+        ),
+        ({"game": "counting", "settings": {"self_play": {"seats": "newest,outside:touch /tmp/x"}}}, "seats"),
+        ({"game": "counting", "settings": {"outside": {"bot": "touch /tmp/x"}}}, "outside"),
+        ({"game": "counting", "settings": {"self_play": {"outside": {"bot": "id"}}}}, "outside"),
+        ({"game": "counting", "outside": {"bot": "touch /tmp/x"}}, "outside"),
     ],
 )
 async def test_a_start_that_cannot_work_is_refused_with_what_would(

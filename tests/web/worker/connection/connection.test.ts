@@ -1,6 +1,8 @@
 /** The worker's protocol as a table of what happens and what must follow: no socket, no clock. */
 
 import type {
+  Answer,
+  Ask,
   BlockAck,
   GameFailed,
   Lease,
@@ -336,5 +338,49 @@ describe("the end", () => {
     connection.received({ type: "run_ended", run_id: "run", reason: "done" });
     expect(connection.closed(1000, "")).toEqual([]);
     expect(connection.mayPlayOn()).toBe(true);
+  });
+});
+
+describe("programs outside", () => {
+  const ask: Ask = {
+    type: "ask",
+    run_id: "run",
+    order_id: 5,
+    policy_id: "outside:bot",
+    agent: [1],
+    observation: {},
+    action_mask: null,
+  };
+  const action = { dtype: "int32" as const, shape: [1], data: new Uint8Array(4) };
+  const answer: Answer = { type: "answer", run_id: "run", order_id: 5, action };
+
+  test("the answer is taken once, and one of another lease is not", () => {
+    const connection = admitted();
+    connection.received(lease({ lease_id: 5 }));
+    expect(connection.ask(ask)).toEqual([{ kind: "send", message: ask }]);
+    expect(connection.received({ ...answer, order_id: 4 })).toEqual([]);
+    expect(connection.received(answer)).toEqual([{ kind: "answered", action }]);
+    expect(connection.received(answer)).toEqual([]);
+  });
+
+  test("what is asked is asked again on a new socket, until it is answered", () => {
+    const connection = admitted();
+    connection.received(lease({ lease_id: 5 }));
+    connection.closed(1006, "");
+    expect(connection.ask(ask)).toEqual([]);
+    connection.opened();
+    expect(sent(connection.received(welcome()))).toContain("ask");
+    connection.received(answer);
+    connection.closed(1006, "");
+    connection.opened();
+    expect(sent(connection.received(welcome()))).not.toContain("ask");
+  });
+
+  test("nothing is asked for a lease that is void", () => {
+    const connection = admitted();
+    connection.received(lease({ lease_id: 5 }));
+    connection.ask(ask);
+    expect(kinds(connection.received(voided(5)))).toEqual(["void"]);
+    expect(connection.received(answer)).toEqual([]);
   });
 });

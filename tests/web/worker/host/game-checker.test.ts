@@ -240,3 +240,32 @@ test("on a busy machine a check is waited for as well, and what it is given up f
     },
   ]);
 });
+
+test("while a program outside is asked no time counts", () => {
+  const { made, workers, answers, give } = checker();
+  const asks: unknown[] = [];
+  made.begin({ ...PLAYTEST, budget_seconds: 2 }, 0, give, (ask) => void asks.push(ask));
+  workers[0].says({ type: "phase", phase: "episode 0 of outside:bot" });
+  made.check(1_000);
+  const ask = {
+    type: "ask" as const,
+    run_id: null,
+    order_id: 4,
+    policy_id: "outside:bot",
+    agent: [0],
+    observation: {},
+    action_mask: null,
+  };
+  workers[0].says(ask);
+  made.check(90_000);
+  made.check(90_001);
+  expect([asks, answers]).toEqual([[ask], []]);
+  const action = { dtype: "int32" as const, shape: [1], data: new Uint8Array(4) };
+  const answer = { type: "answer" as const, run_id: null, order_id: 4, action };
+  made.answer(answer);
+  expect(workers[0].posted.at(-1)).toEqual(answer);
+  made.check(90_000 + 1_000 + GRACE_MS);
+  expect(answers).toEqual([]);
+  made.check(90_002 + 1_000 + GRACE_MS);
+  expect(answers).toMatchObject([{ problem: expect.stringContaining("within 96 s") }]);
+});

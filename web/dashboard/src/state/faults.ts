@@ -11,6 +11,7 @@ const NOTICES = new Set([
   "quarantine",
   "conduct",
   "strangers",
+  "outside",
   "federated",
 ]);
 

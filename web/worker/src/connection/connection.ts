@@ -2,12 +2,14 @@
 
 import type {
   Act,
+  Ask,
   BlockAck,
   EvaluationResult,
   GameFailed,
   Lease,
   Policy,
   RolloutClose,
+  Tensor,
   ToBrowser,
   WelcomeWorker,
 } from "@attract/schema";
@@ -36,6 +38,8 @@ export type Effect =
   | { kind: "void"; leaseId: number }
   /** Central inference: step a group of the games, or say what they see. */
   | { kind: "act"; act: Act }
+  /** The program outside that was asked answers. */
+  | { kind: "answered"; action: Tensor }
   /** The page is of another build than the server. */
   | { kind: "reload"; reason: string }
   /** Nothing more to do; `error` is null when that is as it should be. */
@@ -56,6 +60,8 @@ export class WorkerConnection {
   #queued: Lease[] = [];
   /** Ids of the newest leases: one that is sent again after a reconnect must not be played twice. */
   #leaseIds: number[] = [];
+  /** What is asked of a program outside, which may be lost with its socket. */
+  #ask: Ask | null = null;
   /** The close of the newest finished lease, which may have been lost with its socket. */
   #lastClosing: Closing | null = null;
 
@@ -133,6 +139,10 @@ export class WorkerConnection {
         return this.#policy(message);
       case "lease":
         return this.#lease(message);
+      case "answer":
+        if (this.#ask?.order_id !== message.order_id) return [];
+        this.#ask = null;
+        return [{ kind: "answered", action: message.action }];
       case "act":
         return [{ kind: "act", act: message }];
       case "block_ack":
@@ -173,6 +183,12 @@ export class WorkerConnection {
     return effects;
   }
 
+  /** Asks a program outside, for the current lease. */
+  ask(ask: Ask): Effect[] {
+    this.#ask = ask;
+    return this.isAdmitted ? [{ kind: "send", message: ask }] : [];
+  }
+
   gameFailed(report: GameFailed): Effect[] {
     return this.#link.report(report);
   }
@@ -192,6 +208,7 @@ export class WorkerConnection {
     if (!isSame) {
       if (this.#current !== null) effects.push({ kind: "void", leaseId: this.#current.lease_id });
       this.#queued = [];
+      this.#ask = null;
       this.#leaseIds = [];
       // A run that went back makes other policies under the same numbers.
       this.#policies.clear();
@@ -201,6 +218,7 @@ export class WorkerConnection {
     }
     effects.push(...kept);
     for (const { bytes } of this.#outbox.resend()) effects.push({ kind: "send_frame", bytes });
+    if (this.#ask !== null) effects.push({ kind: "send", message: this.#ask });
     if (this.#lastClosing !== null) effects.push({ kind: "send", message: this.#lastClosing });
     return effects;
   }
@@ -245,6 +263,7 @@ export class WorkerConnection {
 
   #void(leaseId: number): Effect[] {
     this.#outbox.drop(leaseId);
+    if (this.#ask?.order_id === leaseId) this.#ask = null;
     if (this.#lastClosing?.lease_id === leaseId) this.#lastClosing = null;
     this.#queued = this.#queued.filter((lease) => lease.lease_id !== leaseId);
     return this.#current?.lease_id === leaseId ? [{ kind: "void", leaseId }] : [];

@@ -38,7 +38,8 @@ export function recordedSeats(seats: readonly Seat[]): EpisodeSeat[] {
   const unnamed = { policy_id: null, policy_version: null, deterministic: false };
   return seats.map(({ script, policy_id, policy_version, deterministic }) => {
     if (script === "random") return { player: "random", ...unnamed };
-    if (policy_id.startsWith(SCRIPT)) return { player: "script", ...unnamed, policy_id };
+    if (script === "outside" || policy_id.startsWith(SCRIPT))
+      return { player: "script", ...unnamed, policy_id };
     return { player: "policy", policy_id, policy_version, deterministic };
   });
 }

@@ -1,6 +1,8 @@
 /** What a host does for the server besides playing for a run: checks and playtests games and replays episodes, each in a worker of its own. */
 
 import type {
+  Answer,
+  Ask,
   CheckGame,
   EpisodeReplay,
   EpisodesReplayed,
@@ -41,6 +43,8 @@ export type CheckNews =
   /** One episode or drill more of a `playtest_game` is over; its answer comes without them. */
   | { type: "played"; episode: PlaytestEpisode }
   | { type: "drilled"; drilled: PlaytestDrilled }
+  /** A program outside is asked: until it answers, no time counts. */
+  | Ask
   | { type: "answered"; answer: GameAnswer };
 
 /** One order at a time; owned by the supervisor. */
@@ -58,7 +62,10 @@ export class GameChecker {
   #patienceMs = PATIENCE_MS;
   /** Whether something was said since the last `check`. */
   #hasNews = false;
+  #isAsking = false;
+  #lastCheck = 0;
   #give: (answer: GameAnswer) => void = () => undefined;
+  #ask: (ask: Ask) => void = () => undefined;
   #order: GameOrder | null = null;
 
   constructor(createWorker: (game: GameReference) => GameThread, busy = new BusyWatch()) {
@@ -66,9 +73,21 @@ export class GameChecker {
     this.#busy = busy;
   }
 
-  /** Begins an order; one under way is dropped. `give` is called once, unless `end` comes first. */
-  begin(order: GameOrder, now: number, give: (answer: GameAnswer) => void): void {
+  /**
+   * Begins an order; one under way is dropped.
+   *
+   * @param give is called once, unless `end` comes first. @param ask takes what a program outside is asked; see `answer`.
+   */
+  begin(
+    order: GameOrder,
+    now: number,
+    give: (answer: GameAnswer) => void,
+    ask: (ask: Ask) => void = () => undefined,
+  ): void {
     this.end();
+    this.#ask = ask;
+    this.#isAsking = false;
+    this.#lastCheck = now;
     const worker = this.#createWorker(order.game);
     this.#worker = worker;
     this.#order = order;
@@ -92,6 +111,11 @@ export class GameChecker {
   check(now: number): void {
     const order = this.#order;
     if (order === null) return;
+    if (this.#isAsking) {
+      this.#deadline += now - this.#lastCheck;
+      this.#hasNews = true;
+    }
+    this.#lastCheck = now;
     if (this.#hasNews) this.#lastNews = now;
     this.#hasNews = false;
     const isSilent = order.type === "playtest_game" && now - this.#lastNews > this.#patienceMs;
@@ -117,6 +141,12 @@ export class GameChecker {
             fix: "look for a loop in create(), start() or update() that never ends",
           }),
     );
+  }
+
+  /** What the program outside does that was asked. */
+  answer(answer: Answer): void {
+    this.#isAsking = false;
+    this.#worker?.postMessage(answer);
   }
 
   end(): void {
@@ -154,6 +184,10 @@ export class GameChecker {
         break;
       case "drilled":
         this.#drilled.push(news.drilled);
+        break;
+      case "ask":
+        this.#isAsking = true;
+        this.#ask(news);
         break;
       case "answered":
         this.#finish(news.answer);

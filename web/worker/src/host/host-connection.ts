@@ -1,6 +1,7 @@
 /** The host's side of the protocol as a state machine: no socket, no clock, no workers. */
 
 import {
+  type Answer,
   type Assignment,
   closeCodes,
   type FromBrowser,
@@ -18,6 +19,8 @@ export type HostEffect =
   | { kind: "welcomed"; tier: WelcomeHost["tier"] }
   | { kind: "assign"; assignment: Assignment }
   | { kind: "check"; order: GameOrder }
+  /** A program outside answers what an order asked. */
+  | { kind: "answered"; answer: Answer }
   /** No run to work for; the connection stays, or comes back. */
   | { kind: "idle" }
   | { kind: "reload"; reason: string }
@@ -73,6 +76,8 @@ export class HostConnection {
       case "replay_episodes":
       case "playtest_game":
         return [{ kind: "check", order: message }];
+      case "answer":
+        return [{ kind: "answered", answer: message }];
       case "run_ended":
         if (message.run_id !== this.#runId) return [];
         this.#runId = null;

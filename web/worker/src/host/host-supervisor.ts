@@ -176,9 +176,15 @@ export class HostSupervisor {
           this.#assign(effect.assignment as Run);
           break;
         case "check":
-          this.#checker.begin(effect.order, performance.now(), (answer) =>
-            this.#perform([{ kind: "send", message: answer }]),
+          this.#checker.begin(
+            effect.order,
+            performance.now(),
+            (message) => this.#perform([{ kind: "send", message }]),
+            (message) => this.#perform([{ kind: "send", message }]),
           );
+          break;
+        case "answered":
+          this.#checker.answer(effect.answer);
           break;
         case "idle":
           this.#leaveRun();

@@ -16,6 +16,8 @@ export interface Policy {
   readonly states: Float32Array;
   /** Of a script: the action of one slot as actions travel, with a uniform of its own stream; its outputs are not looked at. */
   decide?(batch: ObservationBatch, slot: number, uniform: number): ArrayLike<number>;
+  /** Of a program outside: has it decide for these slots of the games' batch, before `decide` is called for each. */
+  ask?(batch: ObservationBatch, slots: readonly number[]): Promise<void>;
   /** Decides on the first `rows` rows of `batch`, whose states it does not change. */
   run(batch: ObservationBatch, rows: number): Promise<void>;
 }

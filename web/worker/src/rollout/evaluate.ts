@@ -78,6 +78,7 @@ class Evaluation {
   steps = 0;
   readonly picker: EpisodePicker;
   readonly #lease: Lease;
+  readonly #isVoid: () => boolean;
   readonly #seats: Seats;
   /** Nothing is in a place that has nothing left to play. */
   readonly #runner: GameRunner;
@@ -95,6 +96,7 @@ class Evaluation {
     const maxCopies = preloaded?.maxCopies ?? MAX_EVALUATION_GAMES;
     const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, maxCopies));
     this.#lease = lease;
+    this.#isVoid = options.isVoid;
     this.picker = new EpisodePicker(lease.record, options.recorded);
     this.#preloaded = preloaded;
     this.#seats = new Seats(definition, numPlaces, stateSize);
@@ -122,6 +124,11 @@ class Evaluation {
     const seats = this.#seats;
     const { games } = this.#runner;
     await seats.controllers.run();
+    const thinking = seats.think(games);
+    if (thinking !== null) {
+      await thinking;
+      if (this.#isVoid()) return;
+    }
     seats.decide(games);
     this.steps++;
     for (let place = 0; place < games.length; place++) {

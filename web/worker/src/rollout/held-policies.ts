@@ -1,7 +1,9 @@
 /** The policies that one rollout worker holds: versions of networks, and scripts. */
 
 import type { Lease, Policy as PolicyMessage, WelcomeWorker } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
 import { policyKey } from "../connection/connection.ts";
+import { type AskOutside, OutsidePolicy } from "../policy/outside-policy.ts";
 import { type ModelPolicy, type Policy, RandomPolicy } from "../policy/policy.ts";
 import { loadScript, ScriptPolicy } from "../policy/script-policy.ts";
 import type { SessionMaker } from "../policy/session-maker.ts";
@@ -85,15 +87,23 @@ export class HeldPolicies {
     }
   }
 
-  /** One per seat, the same object where seats share one. Raises Error for a policy that was never sent or could not be made. */
-  of(lease: Lease, welcome: WelcomeWorker): Policy[] {
-    const random = new Map<string, Policy>();
+  /**
+   * One per seat, the same object where seats share one. Raises Error for a policy that was never sent or could not be made.
+   *
+   * @param ask of programs outside.
+   */
+  of(lease: Lease, welcome: WelcomeWorker, definition: GameDefinition, ask: AskOutside): Policy[] {
+    const made = new Map<string, Policy>();
     return lease.seats.map(({ policy_id: policyId, policy_version: policyVersion, script }) => {
       const key = policyKey(policyId, policyVersion);
-      if (script === "random") {
+      if (script !== null) {
+        const sizes = { rows: rowsOf(welcome), stateSize: welcome.state_size };
         const policy =
-          random.get(key) ?? new RandomPolicy(policyId, policyVersion, rowsOf(welcome), welcome.state_size);
-        random.set(key, policy);
+          made.get(key) ??
+          (script === "random"
+            ? new RandomPolicy(policyId, policyVersion, sizes.rows, sizes.stateSize)
+            : new OutsidePolicy(policyId, definition, sizes, ask));
+        made.set(key, policy);
         return policy;
       }
       const held = this.#held.get(key);

@@ -178,6 +178,11 @@ export class RolloutLoop {
         await controllers.run();
         if (this.#clock.isTurnDueAfterPolicies()) await this.#clock.yield();
       }
+      const thinking = this.#seats.think(this.#games.games);
+      if (thinking !== null) {
+        await thinking;
+        if (this.#isVoid) return;
+      }
       this.#decide(t);
       if (this.#hasTurns) await this.#stepGamesInTurns(t);
       else

@@ -9,6 +9,7 @@ import {
   ProtocolError,
   type RecordedEpisode,
   type RolloutClose,
+  type Tensor,
   type WelcomeWorker,
 } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
@@ -74,6 +75,8 @@ export class RolloutWorker {
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
   #policyWork: Promise<void> = Promise.resolve();
   #playing: Promise<void> = Promise.resolve();
+  /** Takes the answer of the program outside that was asked last; null: the lease is over. */
+  #answered: (action: Tensor | null) => void = () => undefined;
   #started = 0;
   #steps = 0;
   #agentSteps = 0;
@@ -156,7 +159,11 @@ export class RolloutWorker {
           break;
         case "void":
           this.#voided.add(effect.leaseId);
+          this.#answered(null);
           this.#loop?.voidLease(effect.leaseId);
+          break;
+        case "answered":
+          this.#answered(effect.action);
           break;
         case "act":
           this.#served?.act(effect.act);
@@ -321,7 +328,14 @@ export class RolloutWorker {
       return null;
     }
     if (lease.purpose === "replay") return this.#replay(lease);
-    const policies = this.#policies.of(lease, this.#welcome!);
+    const policies = this.#policies.of(lease, this.#welcome!, this.#definition!, (question) => {
+      const order = { run_id: lease.run_id, order_id: lease.lease_id };
+      return new Promise((resolve) => {
+        this.#answered = resolve;
+        if (this.#isOver || this.#voided.has(lease.lease_id)) resolve(null);
+        else this.#perform(this.#connection.ask({ type: "ask", ...order, ...question }));
+      });
+    });
     if (lease.purpose === "train" || lease.purpose === "warmup") return this.#loop!.play(lease, ...policies);
     return this.#muted(() =>
       evaluate(lease, policies, {
@@ -452,6 +466,7 @@ export class RolloutWorker {
 
   #shutDown(): void {
     this.#isOver = true;
+    this.#answered(null);
     clearInterval(this.#timer);
     const leaseId = this.#connection.current?.lease_id;
     if (leaseId !== undefined) this.#loop?.voidLease(leaseId);

@@ -61,6 +61,14 @@ export class Seats {
     }
   }
 
+  /** Has the programs outside decide for the agents that play, one program after the other; null: none plays. */
+  think(instances: readonly (Instance | null)[]): Promise<void> | null {
+    const { groups } = this.controllers;
+    for (let g = 0; g < groups.length; g++)
+      if (groups[g].policy.ask !== undefined) return this.#askAll(instances);
+    return null;
+  }
+
   /**
    * Takes an action for every agent that plays, from the policies' last runs; nothing is drawn for the others (rule E9).
    *
@@ -83,6 +91,17 @@ export class Seats {
       const isActive = this.numAgents === 1 || game.active[agent] === 1;
       if (isActive) this.sampler.give(actions, step * this.numAgents + agent, agent);
       else this.sampler.rest(agent);
+    }
+  }
+
+  async #askAll(instances: readonly (Instance | null)[]): Promise<void> {
+    for (const { policy, slots } of this.controllers.groups) {
+      if (policy.ask === undefined) continue;
+      const asked = Array.from(slots).filter((slot) => {
+        const game = instances[this.#instanceOf[slot]];
+        return game !== null && (this.numAgents === 1 || game.active[slot % this.numAgents] === 1);
+      });
+      if (asked.length > 0) await policy.ask(this.batch, asked);
     }
   }
 

@@ -168,7 +168,7 @@ export class StepGroup {
   }
 }
 
-function observationOf(batch: ObservationBatch, rows: number): Record<string, Tensor> {
+export function observationOf(batch: ObservationBatch, rows: number): Record<string, Tensor> {
   const observation: Record<string, Tensor> = {};
   for (let e = 0; e < batch.entries.length; e++) {
     const { size, shape } = batch.entries[e];

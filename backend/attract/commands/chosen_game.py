@@ -1,0 +1,94 @@
+"""What `attract ci` and `attract verify` play: a module, an adapter, or a page whose adapter is guessed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from attract.commands.destination import write_output
+from attract.commands.output import CommandConsole, say
+from attract.commands.probe import SIZE, found_in_time, page_to_play
+from attract.commands.train_display import printable
+from attract.errors import ConfigurationError
+from attract.games.page_places import ADAPTER, PagePlace, names_page
+from attract.playtest.baseline import NAME
+from attract.playtest.unadapted import playable, unprobed, usual_inputs
+from attract.settings.run import ServerSettings
+
+PROBE_SHARE: Final = 0.25
+PROBE_LIMIT_SHARE: Final = 0.35
+"""Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The game that is played."""
+
+    game: str
+    """A bundled name, or the whole path of a module or an adapter."""
+    place: PagePlace | None = None
+    """The page that was named; None: none was."""
+    is_guessed: bool = False
+    """Whether the adapter was made for this once."""
+    has_score: bool = True
+    knows_inputs: bool = True
+    """False: the probe found no key or click that does anything."""
+    inputs: str = "the adapter's"
+    """What is pressed, and why that."""
+
+    @property
+    def baseline(self) -> Path | None:
+        """Where its baseline is by default: beside a game that is a file of its own."""
+        path = Path(self.game)
+        return None if self.is_guessed or not path.suffix else path.parent / NAME
+
+
+async def choose_game(
+    game: str,
+    seconds: float,
+    server: ServerSettings,
+    folder: Path,
+    console: CommandConsole,
+    *,
+    is_compared: bool = False,
+) -> Chosen:
+    """What is played: of a page its own adapter, or one that is guessed into `folder`.
+
+    Args:
+        seconds: for all of the play.
+        is_compared: whether with a baseline.
+
+    Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
+    """
+    if not names_page(game, server.web_dir):
+        return Chosen(game)
+    page, adapter = page_to_play(game, server, console)
+    if adapter is not None:
+        return Chosen(str(adapter), page)
+    if is_compared:
+        raise ConfigurationError(
+            f"{game} has no adapter: what is guessed may differ from build to build",
+            setting="--baseline",
+            fix=f"attract probe {game}, review what it writes, and name that in place of the page",
+        )
+    say(console, f"{game} has no adapter: probing the page")
+    budget, limit = PROBE_SHARE * seconds, PROBE_LIMIT_SHARE * seconds
+    found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
+    device = server.page_device
+    usual = usual_inputs(found["adapter"], device)
+    why = f"not found: the probe's {limit:.0f} s were over; {usual}"
+    if found["moves"]:
+        why = ", ".join(found["moves"])
+    elif "controls" not in found["cut"]:
+        listens = ", ".join(found["listens"]) or "no key or pointer"
+        why = f"none found: {usual}; the page listens to {listens}"
+    say(console, printable(f"  controls: {why}"))
+    adapter = folder / ADAPTER
+    write_output(adapter, playable(found["adapter"], found["unfinished"], device).encode())
+    return Chosen(
+        str(adapter),
+        page,
+        is_guessed=True,
+        has_score="score" not in found["unfinished"],
+        knows_inputs=bool(found["moves"]),
+        inputs=why,
+    )
