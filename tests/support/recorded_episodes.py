@@ -101,6 +101,7 @@ def found(episode: RecordedEpisode | None = None, **changes: Any) -> BuildFindin
         "confirmed": 2,
         "episode": episode,
         "episode_file": "error.episode.json",
+        "replay_game": "src/game.ts",
         "test_file": "error.spec.ts",
     }
     return BuildFinding.model_validate({**data, **changes})

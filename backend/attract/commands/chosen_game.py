@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from attract.commands.destination import write_output
+from attract.commands.destination import shown_path, write_output
 from attract.commands.output import CommandConsole, say
 from attract.commands.probe import SIZE, found_in_time, page_to_play
 from attract.commands.train_display import printable
@@ -34,6 +34,13 @@ class Chosen:
     """False: the probe found no key or click that does anything."""
     inputs: str = "the adapter's"
     """What is pressed, and why that."""
+
+    @property
+    def replay_game(self) -> str | None:
+        """What `attract replay --game` takes; None: the adapter was made for this once."""
+        if self.is_guessed:
+            return None
+        return shown_path(Path(self.game)) if Path(self.game).suffix else self.game
 
     @property
     def baseline(self) -> Path | None:

@@ -238,7 +238,7 @@ async def _judged(
             lambda text: status.update(f"playing: {text}"),
         )
         played = await playtest.run()
-    findings = [finding_of(confirmed, build) for confirmed in played.findings]
+    findings = [finding_of(confirmed, build, chosen.replay_game) for confirmed in played.findings]
     if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan.seconds, is_written=options.update_baseline)

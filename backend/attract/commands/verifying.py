@@ -78,10 +78,9 @@ async def verify_claim(game: str, claim: str, options: VerifyOptions, server: Se
     answer = answer.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     say(console, f"{answer.verdict.upper()}: {claim}")
     say(console, f"  {answer.reason}")
-    if answer.episode_file is not None and not chosen.is_guessed:
-        path = Path(chosen.game)
-        named = f" --game {shlex.quote(shown_path(path))}" if path.suffix else ""
-        say(console, f"  attract replay {shlex.quote(answer.episode_file)}{named}")
+    if answer.episode_file is not None and chosen.replay_game is not None:
+        file, named = shlex.quote(answer.episode_file), shlex.quote(chosen.replay_game)
+        say(console, f"  attract replay {file} --game {named}")
     if options.json_output:
         print_answer(answer)
     return answer.exit_code

@@ -35,7 +35,8 @@ class Build:
         return self.module.reference.sha256 if self.listing is None else self.listing.sha256
 
 
-def finding_of(one: Confirmed, build: Build) -> BuildFinding:
+def finding_of(one: Confirmed, build: Build, replay_game: str | None = None) -> BuildFinding:
+    """What is said of it. `replay_game`: see `BuildFinding`."""
     description = build.description
     cause, alarm = one.cause, one.alarm
     # What is measured over many episodes happens in no step.
@@ -55,6 +56,7 @@ def finding_of(one: Confirmed, build: Build) -> BuildFinding:
         seconds=None if step is None else step * description.seconds_per_step,
         confirmed=one.times,
         episode=episode,
+        replay_game=replay_game,
     )
 
 

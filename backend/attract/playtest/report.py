@@ -54,6 +54,8 @@ class BuildFinding(FiniteModel):
     """The shortest episode that shows it; written as a file of its own."""
     episode_file: Text | None = None
     """Name of that file, below the output folder."""
+    replay_game: Text | None = None
+    """What `attract replay --game` takes with that file; None: the page has no adapter."""
     test_file: Text | None = None
     """Name of a Playwright test that plays it, below the output folder."""
 

@@ -63,10 +63,10 @@ def moment_text(finding: BuildFinding) -> str:
 
 
 def replay_command(finding: BuildFinding, folder: str = "") -> str | None:
-    """The command that plays it again; None: it is seen in no single episode."""
-    if finding.episode_file is None:
+    """The command that plays it again; None: it is seen in no single episode, or the page has no adapter."""
+    if finding.episode_file is None or finding.replay_game is None:
         return None
-    return f"attract replay {beside(folder, finding.episode_file)}"
+    return f"attract replay {beside(folder, finding.episode_file)} --game {shlex.quote(finding.replay_game)}"
 
 
 def next_command(report: Report, folder: str) -> str:

@@ -32,7 +32,7 @@ def test_a_finding_has_its_place_moment_and_commands() -> None:
         "error: TypeError: cannot read <b>x</b> of undefined",
         "  at src/game.ts:41:7",
         "  played by random, at 2.1 s (step 21), replayed 2 times on a fresh copy",
-        "  attract replay playtest/error.episode.json",
+        "  attract replay playtest/error.episode.json --game src/game.ts",
         "  npx playwright test playtest/error.spec.ts",
         "",
         "passed: nan",
@@ -111,7 +111,8 @@ def test_a_finding_is_an_error_at_its_line_below_the_repository(tmp_path: Path) 
     error = found(recorded(), file=str(tmp_path / "games" / "a,b:c.ts"), text=text)
     assert annotation_lines(failed(error), "out", tmp_path) == [
         "::error file=games/a%2Cb%3Ac.ts,line=41,col=7,title=attract ci%3A error::100%25 lost%0D%0Aat once%0A"
-        "random, at 2.1 s (step 21), replayed 2 times on a fresh copy%0Aattract replay out/error.episode.json"
+        "random, at 2.1 s (step 21), replayed 2 times on a fresh copy"
+        "%0Aattract replay out/error.episode.json --game src/game.ts"
     ]
 
 
@@ -226,7 +227,7 @@ def test_each_oracle_is_a_case_and_a_finding_its_failure() -> None:
     assert failure.get("message") == "TypeError: cannot read <b>x</b> of undefined"
     text = failure.text or ""
     assert "src/game.ts:41:7" in text and "at update (src/game.ts:12:3)" in text
-    assert text.endswith("attract replay playtest/error.episode.json")
+    assert text.endswith("attract replay playtest/error.episode.json --game src/game.ts")
     assert list(nan) == [] and [each.get("message") for each in leak] == ["too few episodes"]
 
 
