@@ -12,7 +12,7 @@ RUN := $(BIN)/python -m attract
 unexport PYTHONDONTWRITEBYTECODE
 ALONE = $$(grep -rl "mark\.alone" tests --include='test_*.py')
 
-.PHONY: setup demo serve build test slowest long soak check docs format mutants planted corpus ray gpu-check wpt clean
+.PHONY: setup demo serve build test slowest long soak check docs format mutants planted corpus ray gpu-check wpt release clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -71,6 +71,10 @@ docs: setup
 	@npm --prefix docs install --silent --prefer-offline --no-package-lock
 	$(BIN)/python docs/.vitepress/prepare.py
 	@npm --prefix docs run --silent build
+
+# Builds what is shipped from a clean clone, installs it in empty environments and runs its first commands. Publishes nothing.
+release:
+	PYTHON="$(PYTHON)" deploy/release.sh
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py

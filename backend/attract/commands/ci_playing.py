@@ -1,6 +1,7 @@
 """The work of `attract ci`: a crowd plays a build, which is judged, and the files that come of it."""
 
 import asyncio
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from attract.commands.crowd_play import (
     seed_of,
 )
 from attract.commands.destination import check_writable, shown_path, write_output, writing
-from attract.commands.episode_pictures import picture_episodes
+from attract.commands.episode_pictures import MAX_PICTURES, SHEET_PICTURES, picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.outside_play import MAX_EPISODES, join_crowd
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 MIN_SECONDS: Final = 10.0
 """Time for play, however long the browser and the page took to begin."""
+SHEET_SHARE: Final = 0.2
+"""Share of the seconds after which no further sheet of pictures is begun."""
 NO_INPUT: Final = "no key or click that was tried changes anything in this page"
 REPORT: Final = "report.json"
 """Name of the report in the output folder: what `--json` prints."""
@@ -279,14 +282,22 @@ async def _judged(
 async def _pictures(
     options: CiOptions, gateway: "Gateway", build: Build, report: Report, console: CommandConsole
 ) -> Mapping[int, EpisodePictures]:
-    """Pictures of the findings' episodes, for the HTML report of a game in a page."""
+    """Pictures of the findings' episodes of a game in a page: for sheets, and for the HTML report."""
     files = gateway.service.games.page_files(build.module.reference.sha256[:32])
-    if options.html is None or build.description.page is None or files is None:
+    if build.description.page is None or files is None:
         return {}
-    with console.status("taking pictures for the report"):
-        taken = await picture_episodes(files, build, report.findings, gateway.settings)
+    is_report = options.html is not None
+    with console.status("taking pictures"):
+        taken = await picture_episodes(
+            files,
+            build,
+            report.findings,
+            gateway.settings,
+            max_pictures=MAX_PICTURES if is_report else SHEET_PICTURES,
+            seconds=math.inf if is_report else SHEET_SHARE * options.seconds,
+        )
     for place, finding in enumerate(report.findings[:MAX_SHOWN]):
-        if finding.episode is not None and place not in taken:
+        if is_report and finding.episode is not None and place not in taken:
             why = "no pictures of its episode, which the page did not play to that moment"
             say(console, f"{finding.id}: {why}")
     return taken
@@ -387,7 +398,7 @@ def write_outputs(
     """
     folder = options.out.absolute()
     if build is not None:
-        report = _save_findings(folder, report, build, tested, known_errors)
+        report = _save_findings(folder, report, build, tested, known_errors, pictures or {})
     # Also of a build that plays: the report of an earlier one would stay.
     write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
     shown = os.path.relpath(folder)
@@ -410,8 +421,9 @@ def _save_findings(
     build: Build,
     tested: TestedModule | TestedPage | None,
     known_errors: Sequence[str],
+    pictures: Mapping[int, EpisodePictures],
 ) -> Report:
-    """Write the episode of each finding, and its test where one can show it."""
+    """Write the episode of each finding, its sheet of pictures, and its test where one can show it."""
     saved: list[BuildFinding] = []
     has_tests = False
     for number, finding in enumerate(report.findings, 1):
@@ -421,6 +433,9 @@ def _save_findings(
         name = f"{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
         write_output(folder / f"{name}{SUFFIX}", written(finding.episode))
         finding = finding.model_copy(update={"episode_file": f"{name}{SUFFIX}"})
+        if number - 1 in pictures and pictures[number - 1].sheet:
+            write_output(folder / f"{name}.png", pictures[number - 1].sheet)
+            finding = finding.model_copy(update={"sheet_file": f"{name}.png"})
         text = None if tested is None else playwright_test(finding, tested, known_errors)
         if text is not None:
             write_output(folder / f"{name}{TEST_SUFFIX}", text.encode())

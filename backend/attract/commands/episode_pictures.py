@@ -1,8 +1,11 @@
-"""Pictures of findings' episodes in the page that the game lives in, for a report that has no server."""
+"""Pictures of findings' episodes in the page that the game lives in: as a sheet, and for a report."""
 
 import asyncio
+import base64
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urljoin
 
@@ -24,6 +27,9 @@ FOLLOW_SECONDS: Final = 1.0
 INTERVAL: Final = 0.125
 """Seconds of game time between two pictures, or a step where that is longer."""
 MAX_PICTURES: Final = 40
+SHEET_PICTURES: Final = 12
+SHEET_COLUMNS: Final = 4
+SHEET_WIDTH: Final = 1280
 WIDTH: Final = 480
 HEIGHT: Final = 640
 """Size of the window, in pixels; the game takes up to 70 % of its height."""
@@ -34,6 +40,12 @@ MAX_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 5.0
 FOLDER: Final = "/.attract/episode"
 """Folder of the page that plays the episodes, at the origin of the game's own page."""
+SHEET_STYLE: Final = f"""\
+body {{ display: grid; grid-template-columns: repeat({SHEET_COLUMNS}, 1fr); gap: 8px; margin: 8px; }}
+figure {{ margin: 0; border: 4px solid #ddd; font: 14px sans-serif; text-align: center; }}
+figure.it {{ border-color: #d00; }}
+img {{ display: block; width: 100%; }}
+"""
 SEEK: Final = """\
 (seconds) => {
   const scrub = document.getElementById("scrub");
@@ -50,13 +62,21 @@ IS_THERE: Final = """\
 
 
 async def picture_episodes(
-    files: PageFiles, build: Build, findings: Sequence[BuildFinding], server: ServerSettings
+    files: PageFiles,
+    build: Build,
+    findings: Sequence[BuildFinding],
+    server: ServerSettings,
+    *,
+    max_pictures: int = SHEET_PICTURES,
+    seconds: float = math.inf,
 ) -> dict[int, EpisodePictures]:
     """Play the episodes in a browser and take pictures around the moment of each finding.
 
     Args:
         files: of the page.
         build: of a game that lives in a page.
+        max_pictures: of each.
+        seconds: real time after which no other episode is begun.
 
     Returns: by place in `findings`, of the first `MAX_SHOWN` that have an episode; those that could not be
         played are left out.
@@ -71,7 +91,10 @@ async def picture_episodes(
         browser = first.context.browser
         if browser is None:
             raise RuntimeError("a tab of a browser that was started has one")
+        end = asyncio.get_running_loop().time() + seconds
         for place, finding in wanted:
+            if asyncio.get_running_loop().time() > end:
+                break
             # A page that hangs answers nothing any more, not even where to go next.
             tab = await browser.new_page()
             await tab.set_viewport_size({"width": WIDTH, "height": HEIGHT})
@@ -79,16 +102,38 @@ async def picture_episodes(
             await tab.emulate_media(reduced_motion="reduce")
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(MAX_SECONDS):
-                    pictures = await _taken(tab, urljoin(first.url, FOLDER), build, finding)
-                if pictures is not None:
-                    taken[place] = pictures
+                    pictures = await _taken(tab, urljoin(first.url, FOLDER), build, finding, max_pictures)
+                    if pictures is not None:
+                        taken[place] = replace(pictures, sheet=await _sheet(tab, pictures))
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await tab.close()
     return taken
 
 
-async def _taken(tab: Page, folder: str, build: Build, finding: BuildFinding) -> EpisodePictures | None:
+async def _sheet(tab: Page, pictures: EpisodePictures) -> bytes:
+    """A PNG of some of the pictures in rows, each with its second; the moment of the finding is outlined."""
+    count = len(pictures.seconds)
+    chosen = sorted({round(place * (count - 1) / (SHEET_PICTURES - 1)) for place in range(SHEET_PICTURES)})
+    nearest = min(range(count), key=lambda place: abs(pictures.seconds[place] - pictures.moment))
+    closest = min(chosen, key=lambda place: abs(place - nearest))
+    shown = [nearest if place == closest else place for place in chosen]
+    cells = "".join(
+        f"<figure{' class=it' if place == nearest else ''}>"
+        f'<img src="data:image/jpeg;base64,{base64.b64encode(pictures.jpegs[place]).decode()}">'
+        f"<figcaption>{pictures.seconds[place]:.2f} s</figcaption></figure>"
+        for place in shown
+    )
+    # The game's page is gone: what it does cannot reach this one.
+    await tab.goto("about:blank")
+    await tab.set_viewport_size({"width": SHEET_WIDTH, "height": 100})
+    await tab.set_content(f"<style>{SHEET_STYLE}</style>{cells}")
+    return await tab.screenshot(type="png", full_page=True)
+
+
+async def _taken(
+    tab: Page, folder: str, build: Build, finding: BuildFinding, max_pictures: int
+) -> EpisodePictures | None:
     """Pictures of one episode; None: it cannot be played.
 
     Args:
@@ -111,7 +156,7 @@ async def _taken(tab: Page, folder: str, build: Build, finding: BuildFinding) ->
     await tab.wait_for_function("() => document.body.dataset.state !== undefined")
     screen = tab.locator("#screen")
     images: list[bytes] = []
-    times = _times(first, moment, episode)
+    times = _times(first, moment, episode, max_pictures)
     for seconds in times:
         await tab.evaluate(SEEK, seconds)
         await tab.wait_for_function(IS_THERE, arg=seconds, timeout=1000 * MAX_SECONDS)
@@ -121,13 +166,12 @@ async def _taken(tab: Page, folder: str, build: Build, finding: BuildFinding) ->
     return EpisodePictures(times, images, moment)
 
 
-def _times(first: float, moment: float, episode: RecordedEpisode) -> list[float]:
-    interval = max(INTERVAL, episode.seconds_per_step)
+def _times(first: float, moment: float, episode: RecordedEpisode, max_pictures: int) -> list[float]:
     last = min(episode.seconds, moment + FOLLOW_SECONDS)
-    count = min(MAX_PICTURES, 1 + int((last - first) / interval + 1e-9))
-    times = [first + interval * index for index in range(count)]
-    # The moment itself, between two of them.
-    return sorted({*times, moment, last}) if count < MAX_PICTURES else times
+    # Beside the moment itself and the end.
+    interval = max(INTERVAL, episode.seconds_per_step, (last - first) / max(1, max_pictures - 2))
+    times = [first + interval * index for index in range(1 + int((last - first) / interval + 1e-9))]
+    return sorted({*times, moment, last})
 
 
 def _served(build: Build, episode: RecordedEpisode) -> Mapping[str, tuple[bytes, str]]:

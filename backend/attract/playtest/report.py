@@ -54,6 +54,8 @@ class BuildFinding(FiniteModel):
     """The shortest episode that shows it; written as a file of its own."""
     episode_file: Text | None = None
     """Name of that file, below the output folder."""
+    sheet_file: Text | None = None
+    """Name of a PNG of moments around it, below the output folder; None: of a module, or none was taken."""
     replay_game: Text | None = None
     """What `attract replay --game` takes with that file; None: the page has no adapter."""
     test_file: Text | None = None

@@ -69,6 +69,8 @@ class EpisodePictures:
     jpegs: Sequence[bytes]
     moment: float
     """Second at which it happens."""
+    sheet: bytes = b""
+    """PNG of some of them; empty: not drawn."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Played
 from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.playtest.report import BuildFinding, Report
+from attract.playtest.report_page import EpisodePictures
 from attract.runs.episodes import read_episode
 from attract.schema.base import Seed
 from attract.schema.match import Estimate
@@ -157,8 +158,12 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
     finding = found(recorded(), id="changed:return:lower", episode_file=None, test_file=None)
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
     game = TestedModule("../src/game.ts")
-    whole, lines = write_outputs(CiOptions(out=out), failed(finding, error), BUILD, game)
+    pictures = {1: EpisodePictures([0.5], [b"jpeg"], 0.5, b"sheet")}
+    whole, lines = write_outputs(CiOptions(out=out), failed(finding, error), BUILD, game, pictures=pictures)
     first, second = whole.findings
+    assert (first.sheet_file, second.sheet_file) == (None, "02-error.png")
+    assert (out / "02-error.png").read_bytes() == b"sheet"
+    assert any(line.endswith("attract-ci/02-error.png") for line in lines)
     assert first.episode_file == "01-changed-return-lower.episode.json"
     assert read_episode(out / first.episode_file).num_steps == recorded().num_steps
     assert second.test_file == "02-error.spec.ts"

@@ -1,5 +1,6 @@
 """Recorded episodes: how one is named, played again, and pictured; no browser is started."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from attract.commands import replay as module
-from attract.commands.episode_pictures import picture_episodes
+from attract.commands.episode_pictures import MAX_PICTURES, SHEET_PICTURES, picture_episodes
 from attract.commands.episodes import Chosen, Recorded, find_build, find_recorded, run_of
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
@@ -187,6 +188,25 @@ async def gray(page: Page) -> int:
     )
 
 
+async def outlined(page: Page) -> int:
+    """Brightness in the middle of the one picture of a sheet that has a red outline, 0 to 255."""
+    return await page.evaluate(
+        """async () => {
+          const image = document.querySelector("figure img");
+          await image.decode();
+          const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+          const context = canvas.getContext("2d");
+          context.drawImage(image, 0, 0);
+          const { data, width, height } = context.getImageData(0, 0, canvas.width, canvas.height);
+          const red = [];
+          for (let at = 0; at < width * height; at++)
+            if (data[4 * at] > 200 && data[4 * at + 1] < 40) red.push([at % width, Math.floor(at / width)]);
+          const middle = (axis) => Math.round(red.reduce((sum, place) => sum + place[axis], 0) / red.length);
+          return data[4 * ((middle(1) - 10) * width + middle(0))];
+        }"""
+    )
+
+
 @pytest.mark.usefixtures("one_browser")
 async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path, browser: Browser) -> None:
     server = ServerSettings(project_dir=folder, runs_dir=folder / "runs")
@@ -197,11 +217,18 @@ async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path, brows
     build = Build(module, DESCRIPTION.model_copy(update={"page": "index.html"}))
     # The second has no episode, and that of the third is of two agents, which the game has not.
     findings = [happens(75), found(None, id="slow", oracle="slow"), happens(10, [1.0, 2.0])]
-    taken = await picture_episodes(files, build, findings, server)
+    assert await picture_episodes(files, build, findings, server, seconds=-1) == {}, "there is no time"
+    few = (await picture_episodes(files, build, findings[:1], server))[0]
+    assert 2.5 in few.seconds and len(few.jpegs) <= SHEET_PICTURES + 2
+    async with open_page(browser, "about:blank", moves=True) as (page, _):
+        encoded = base64.b64encode(few.sheet).decode()
+        await page.set_content(f'<figure><img src="data:image/png;base64,{encoded}"></figure>')
+        assert await outlined(page) == pytest.approx(2 * 75, abs=6)
+    taken = await picture_episodes(files, build, findings, server, max_pictures=MAX_PICTURES)
     assert list(taken) == [0]
     pictures = taken[0]
     assert (pictures.moment, pictures.seconds[0], pictures.seconds[-1]) == pytest.approx((2.5, 0.5, 100 / 30))
-    assert 2.5 in pictures.seconds and len(pictures.seconds) == len(pictures.jpegs) <= 40
+    assert 2.5 in pictures.seconds and len(pictures.seconds) == len(pictures.jpegs) <= MAX_PICTURES + 2
 
     report = folder / "report.html"
     report.write_text(report_page(failed(*findings), ShownGame("Dusk", None, taken)))
