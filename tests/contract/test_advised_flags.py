@@ -78,8 +78,8 @@ MESSAGES = [
 
 @pytest.mark.parametrize(("module", "text"), MESSAGES)
 def test_each_flag_that_a_message_advises_is_one_of_the_command(module: str, text: str) -> None:
-    # Flags of Ray's and Python's own commands.
-    text = re.sub(r"`ray [^`]*`|http\.server .*", "", text)
+    # Flags of Ray's, Python's and pip's own commands.
+    text = re.sub(r"`ray [^`]*`|http\.server .*|--extra-index-url .*", "", text)
     named = [name for name in NAMED.findall(text) if name in COMMANDS] or list(COMMANDS)
     for flag in FLAG.findall(text):
         assert any(flag in flags_of(name) for name in named), f"{module}: {flag} is of none of {named}"

@@ -184,6 +184,8 @@ def test_a_hostile_program_never_ends_the_crowd(project: Path, runs_dir: Path, t
     assert "the default action counted for 128" in shown
 
 
+# A second way to the same episodes.
+@pytest.mark.long
 def test_a_fault_that_a_program_finds_is_found_without_it(
     project: Path, runs_dir: Path, tmp_path: Path
 ) -> None:
@@ -203,6 +205,8 @@ def test_a_fault_that_a_program_finds_is_found_without_it(
     assert found and found[0]["confirmed"] >= 1
 
 
+# The patience that a program has is waited for. `make test` has the report in the unit tests.
+@pytest.mark.long
 def test_a_game_that_hangs_for_a_program_is_said(project: Path, runs_dir: Path, tmp_path: Path) -> None:
     text = (project / "hands.js").read_text().replace("this.round === 2", "this.round === 9")
     # As above: no other player hangs it.
@@ -220,6 +224,8 @@ def test_a_game_that_hangs_for_a_program_is_said(project: Path, runs_dir: Path, 
     assert "outside:quick could not play on: the game did not come back" in " ".join(outcome.stdout.split())
 
 
+# A second way to the same episodes.
+@pytest.mark.long
 def test_a_policy_learns_from_a_program(project: Path, runs_dir: Path) -> None:
     words = ("imitate", "hands.js", "--from", "outside:quick", "--run-id", "copy", "--json")
     words = (*words, "--episodes", "30")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from attract_command import run_attract
 
 PAGE = """<!doctype html><canvas width="300" height="100"></canvas><script>
@@ -28,6 +30,8 @@ export default definePageGame({
 """
 
 
+# A crowd plays in a terminal. `make test` has who reads in the tests of its console.
+@pytest.mark.long
 def test_an_agent_reads_the_next_command_last_and_github_its_annotations(tmp_path: Path) -> None:
     page, summary = tmp_path / "page", tmp_path / "summary.md"
     page.mkdir()

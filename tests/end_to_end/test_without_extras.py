@@ -113,6 +113,8 @@ def test_a_page_is_looked_at_and_played(page: Path, tmp_path: Path, base: dict[s
     assert "fell off" in json.dumps(played.json["findings"])
 
 
+# A page is looked at and played in `make test`.
+@pytest.mark.long
 def test_a_finding_is_played_again(page: Path, tmp_path: Path, base: dict[str, str]) -> None:
     (page / "game.page.ts").write_text(ADAPTER)
     played = typed("ci", "page/game.page.ts", "--seconds", "10", "--json", folder=tmp_path, base=base)
@@ -123,6 +125,8 @@ def test_a_finding_is_played_again(page: Path, tmp_path: Path, base: dict[str, s
     assert again.json["equal"], again.stderr
 
 
+# A page is looked at and played in `make test`.
+@pytest.mark.long
 def test_a_game_is_checked_and_measured(tmp_path: Path, base: dict[str, str]) -> None:
     assert typed("check", "cartpole", "--json", folder=tmp_path, base=base).json["ok"]
     words = ("difficulty", "snake", "--over", "size=6:10:2", "--seconds", "10", "--json")

@@ -37,6 +37,7 @@ test("an episode's outcome: its return, its steps, its end and its metrics", asy
   const episode = await played(lineGame(), new HoldingPlayer([2]));
   // 30 steps of 2 each; the place is their sum.
   expect(episode).toEqual({
+    claim: null,
     episode_return: 60,
     num_steps: 30,
     num_ticks: 30,
