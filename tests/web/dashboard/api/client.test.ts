@@ -1,5 +1,6 @@
 /** URLs of the API under any prefix, and errors a person can act on. */
 
+import { onlineManager } from "@tanstack/react-query";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   ApiError,
@@ -14,7 +15,11 @@ import {
   versionIn,
 } from "../../../../web/dashboard/src/api/client.ts";
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  // It is told of a server that does not answer; the files beside this one share it.
+  onlineManager.setOnline(true);
+});
 
 describe("serverUrl", () => {
   it.each([
