@@ -74,7 +74,7 @@ docs: setup
 
 # Builds what is shipped from a clean clone, installs it in empty environments and runs its first commands. Publishes nothing.
 release:
-	PYTHON="$(PYTHON)" deploy/release.sh
+	PYTHON="$(PYTHON)" TORCH="$(TORCH)" deploy/release.sh
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py

@@ -22,7 +22,12 @@ wheel=$(echo "$out"/*.whl)
 environment() {
   local began=$SECONDS
   "$python" -m venv "$work/$1"
-  "$work/$1/bin/python" -m pip install --quiet "$wheel$2" --extra-index-url https://download.pytorch.org/whl/cpu
+  # As the Makefile: a CPU build of torch, by the configured index or by that of PyTorch.
+  if [ -n "$2" ]; then
+    "$work/$1/bin/python" -m pip install --quiet "torch==$TORCH+cpu" 2> /dev/null ||
+      "$work/$1/bin/python" -m pip install --quiet "torch==$TORCH" --extra-index-url https://download.pytorch.org/whl/cpu
+  fi
+  "$work/$1/bin/python" -m pip install --quiet "$wheel$2"
   echo "attract$2: $(du -sm "$work/$1" | cut -f1) MB in $((SECONDS - began)) s"
 }
 
