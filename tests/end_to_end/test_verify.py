@@ -89,10 +89,17 @@ def test_what_cannot_happen_is_denied(folder: Path) -> None:
     assert (reached["nearest"], reached["has_held"]) == (1, False) and reached["episodes"] > 20
 
 
-@pytest.mark.parametrize("claim", ["nothing > 1", "  "])
+@pytest.mark.parametrize("claim", ["nothing > 1", "game.keys = 1"])
 def test_a_claim_that_cannot_be_read_is_refused(claim: str, folder: Path) -> None:
     outcome = verify(folder, "door.ts", claim, seconds=10)
     assert outcome.code == 2 and "CLAIM" in outcome.stderr
+
+
+def test_a_game_that_cannot_be_played_denies_nothing(folder: Path) -> None:
+    (folder / "broken.ts").write_text(MODULE.replace("class Door {", "nothing();\nclass Door {"))
+    outcome = verify(folder, "broken.ts", "game.keys >= 1", seconds=10)
+    assert (outcome.code, outcome.json["verdict"]) == (2, "not_played"), outcome.stderr
+    assert "nothing is not defined" in outcome.json["reason"]
 
 
 # All its time is played. `make test` has the answer of a replay above.

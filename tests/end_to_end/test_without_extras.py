@@ -111,6 +111,9 @@ def test_a_page_is_looked_at_and_played(page: Path, tmp_path: Path, base: dict[s
     played = typed("ci", "./page", "--seconds", "20", "--json", folder=tmp_path, base=base)
     assert played.code == 1, played.stderr
     assert "fell off" in json.dumps(played.json["findings"])
+    # What is no expression ends it before its time, once the page is probed and played.
+    asked = typed("verify", "./page", "score >", "--seconds", "10", folder=tmp_path, base=base)
+    assert asked.code == 2 and "SyntaxError" in asked.stderr
 
 
 # A page is looked at and played in `make test`.

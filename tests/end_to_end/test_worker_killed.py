@@ -156,7 +156,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
             # Whatever the worker held is given up, and its browser comes back with another.
             await _until(gateway, lambda: _held_by_nobody(gateway) == [])
             await _until(gateway, lambda: keys.accepted_of.keys() - earlier)
-            # Together they play on: of the segments from there on the new one has its share. It plays its first
+            # Together they play on: the new one has its share of the segments then. It plays its first
             # leases cold, while the other plays several: six updates, of two leases each, are over by then.
             (new,) = keys.accepted_of.keys() - earlier
             keys.accepted_of.clear()

@@ -10,6 +10,7 @@ from attract.commands.probe import SIZE, found_in_time, page_to_play
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError
 from attract.games.page_places import ADAPTER, PagePlace, names_page
+from attract.games.project import find_project_dir
 from attract.playtest.baseline import NAME
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.settings.run import ServerSettings
@@ -34,6 +35,14 @@ class Chosen:
     """False: the probe found no key or click that does anything."""
     inputs: str = "the adapter's"
     """What is pressed, and why that."""
+
+    def server(self, given: ServerSettings) -> ServerSettings:
+        """The settings with which it is served: a page's adapter lies in a project of its own."""
+        if self.place is None:
+            return given
+        adapter = Path(self.game)
+        project = adapter.parent if self.is_guessed else find_project_dir(adapter)
+        return given.model_copy(update={"project_dir": project})
 
     @property
     def replay_game(self) -> str | None:

@@ -26,7 +26,6 @@ from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.outside_play import MAX_EPISODES, join_crowd
 from attract.errors import AttractError, ConfigurationError
-from attract.games.project import find_project_dir
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
@@ -81,11 +80,7 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
                 game, options.seconds, server, Path(folder), console, is_compared=is_compared
             )
             path, baseline = find_baseline(game, options, chosen)
-            given_by = server
-            if chosen.place is not None:
-                adapter = Path(chosen.game)
-                project = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
-                given_by = server.model_copy(update={"project_dir": project})
+            given_by = chosen.server(server)
             async with crowd_gateway(given_by, options.policy, console, exposes_heap=True) as gateway:
                 # A wrong option is said before anything is played.
                 policies = await find_policies(gateway, options.policy)

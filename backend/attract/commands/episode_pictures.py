@@ -104,6 +104,7 @@ async def picture_episodes(
                 async with asyncio.timeout(MAX_SECONDS):
                     pictures = await _taken(tab, urljoin(first.url, FOLDER), build, finding, max_pictures)
                     if pictures is not None:
+                        taken[place] = pictures
                         taken[place] = replace(pictures, sheet=await _sheet(tab, pictures))
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(CLOSE_SECONDS):
@@ -168,10 +169,11 @@ async def _taken(
 
 def _times(first: float, moment: float, episode: RecordedEpisode, max_pictures: int) -> list[float]:
     last = min(episode.seconds, moment + FOLLOW_SECONDS)
-    # Beside the moment itself and the end.
-    interval = max(INTERVAL, episode.seconds_per_step, (last - first) / max(1, max_pictures - 2))
-    times = [first + interval * index for index in range(1 + int((last - first) / interval + 1e-9))]
-    return sorted({*times, moment, last})
+    interval = max(INTERVAL, episode.seconds_per_step)
+    # Beside the moment itself.
+    count = min(max_pictures - 1, 1 + math.ceil((last - first) / interval))
+    times = [first + (last - first) * index / max(1, count - 1) for index in range(count)]
+    return sorted([moment, *(each for each in times if abs(each - moment) > 1e-6)])
 
 
 def _served(build: Build, episode: RecordedEpisode) -> Mapping[str, tuple[bytes, str]]:

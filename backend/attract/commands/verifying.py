@@ -1,7 +1,6 @@
 """The work of `attract verify`: a crowd plays until a claim holds, and what shows it is replayed."""
 
 import asyncio
-import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,19 +8,27 @@ from typing import TYPE_CHECKING, Final
 
 from attract.browser.chromium import require_chromium
 from attract.commands.chosen_game import choose_game
-from attract.commands.crowd_play import MAX_STEPS, crowd_gateway, find_build, find_policies, play, seed_of
+from attract.commands.crowd_play import (
+    MAX_STEPS,
+    crowd_gateway,
+    find_build,
+    find_policies,
+    play,
+    problem_of,
+    seed_of,
+)
 from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole, say
+from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.verify import VerifyOptions
-from attract.errors import ConfigurationError
-from attract.games.project import find_project_dir
-from attract.playtest.claim import ClaimCount, VerifyAnswer
-from attract.playtest.findings import Build
+from attract.errors import AttractError, ConfigurationError
+from attract.playtest.claim import ClaimCount, VerifyAnswer, check_claim
+from attract.playtest.findings import Build, filled
 from attract.playtest.players import crowd
+from attract.playtest.templates import MAX_LINE, replay_command
 from attract.runs.episodes import SUFFIX, written
+from attract.runs.plain_text import plain
 from attract.schema.playtest import (
-    MAX_CLAIM,
     MAX_ORDER_SECONDS,
     PlaytestEpisode,
     PlaytestGame,
@@ -46,43 +53,43 @@ MIN_SECONDS: Final = 5.0
 async def verify_claim(game: str, claim: str, options: VerifyOptions, server: ServerSettings) -> int:
     """Play, judge and report; see `verify` for the code.
 
-    Raises:
-        ConfigurationError: an option is wrong, or the claim can be read in no step.
-        AttractError: the game cannot be played.
+    Raises: ConfigurationError: an option is wrong, or the claim can be read in no step.
     """
-    if not claim.strip() or len(claim) > MAX_CLAIM:
-        raise ConfigurationError(
-            f"a claim has 1 to {MAX_CLAIM} characters, this one {len(claim)}", setting="CLAIM"
-        )
+    check_claim(claim)
     require_chromium()
     check_writable(options.out.absolute())
     console = CommandConsole(stderr=options.json_output)
     began = asyncio.get_running_loop().time()
+    command: str | None = None
     with tempfile.TemporaryDirectory() as folder:
-        chosen = await choose_game(game, options.seconds, server, Path(folder), console)
-        if chosen.place is not None:
-            adapter = Path(chosen.game)
-            project = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
-            server = server.model_copy(update={"project_dir": project})
-        async with crowd_gateway(server, options.policy, console) as gateway:
-            policies = await find_policies(gateway, options.policy)
-            build = await find_build(gateway, chosen.game, chosen.place)
-            left = options.seconds - asyncio.get_running_loop().time() + began
-            with console.status("playing"):
-                crowd_play = CrowdPlay(gateway, build, claim, seed=options.seed)
-                answer = await crowd_play.judged(game, policies, max(MIN_SECONDS, left))
-    if crowd_play.shown is not None:
-        path = options.out.absolute() / f"claim{SUFFIX}"
-        write_output(path, written(crowd_play.shown))
-        answer = answer.model_copy(update={"episode_file": shown_path(path)})
+        try:
+            chosen = await choose_game(game, options.seconds, server, Path(folder), console)
+            async with crowd_gateway(chosen.server(server), options.policy, console) as gateway:
+                policies = await find_policies(gateway, options.policy)
+                build = await find_build(gateway, chosen.game, chosen.place)
+                left = options.seconds - asyncio.get_running_loop().time() + began
+                with console.status("playing"):
+                    crowd_play = CrowdPlay(gateway, build, claim, seed=options.seed)
+                    answer = await crowd_play.judged(game, policies, max(MIN_SECONDS, left))
+            if crowd_play.shown is not None:
+                path = options.out.absolute() / f"claim{SUFFIX}"
+                write_output(path, written(filled(crowd_play.shown, build)))
+                answer = answer.model_copy(update={"episode_file": shown_path(path)})
+                command = replay_command(shown_path(path), chosen.replay_game)
+        except ConfigurationError:
+            raise
+        except AttractError as error:
+            # The exit code of these is that of a claim that is denied.
+            answer = VerifyAnswer(game=game, claim=claim, verdict="not_played", reason=problem_of(error))
     answer = answer.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
-    say(console, f"{answer.verdict.upper()}: {claim}")
-    say(console, f"  {answer.reason}")
-    if answer.episode_file is not None and chosen.replay_game is not None:
-        file, named = shlex.quote(answer.episode_file), shlex.quote(chosen.replay_game)
-        say(console, f"  attract replay {file} --game {named}")
+    say(console, f"{answer.verdict.upper().replace('_', ' ')}: {claim}")
+    say(console, f"  {plain(answer.reason, MAX_LINE)}")
+    if command is not None:
+        say(console, f"  {command}")
     if options.json_output:
         print_answer(answer)
+    elif command is not None:
+        say_next(console, command)
     return answer.exit_code
 
 

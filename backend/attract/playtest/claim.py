@@ -1,15 +1,25 @@
 """Whether a claim about a game holds: what follows from the episodes of a crowd. Does no I/O."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from attract.errors import ConfigurationError
 from attract.schema.base import Count, FiniteModel, Text
-from attract.schema.playtest import PlaytestEpisode
+from attract.schema.playtest import MAX_CLAIM, PlaytestEpisode
 
-ClaimVerdict = Literal["confirmed", "denied", "inconclusive"]
-EXIT_CODES: Final[dict[ClaimVerdict, int]] = {"confirmed": 0, "denied": 1, "inconclusive": 3}
+ClaimVerdict = Literal["confirmed", "denied", "inconclusive", "not_played"]
+EXIT_CODES: Final[dict[ClaimVerdict, int]] = {
+    "confirmed": 0,
+    "denied": 1,
+    "not_played": 2,
+    "inconclusive": 3,
+}
+QUOTED: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`""")
+SETS: Final = re.compile(r"(?<![=!<>])=(?![=>])|>>=|<<=|\+\+|--")
+"""What assigns: a claim that sets what it asks for would always hold."""
 MIN_EXPECTED: Final = 7.0
 """Episodes that would have come further, were the next step as hard as the last: none is 1 in 1,000."""
 PLAIN_EXPECTED: Final = 70.0
@@ -52,6 +62,19 @@ class VerifyAnswer(FiniteModel):
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.verdict]
+
+
+def check_claim(claim: str) -> None:
+    """Raises: ConfigurationError: it is empty, too long, or sets something."""
+    if not claim.strip() or len(claim) > MAX_CLAIM:
+        raise ConfigurationError(
+            f"a claim has 1 to {MAX_CLAIM} characters, this one {len(claim)}", setting="CLAIM"
+        )
+    found = SETS.search(QUOTED.sub("''", claim))
+    if found is not None:
+        raise ConfigurationError(
+            f"`{found[0]}` in {claim!r} changes the game", setting="CLAIM", fix="compare by ==, ===, >= or <="
+        )
 
 
 @dataclass
@@ -111,6 +134,8 @@ class ClaimCount:
 
     def verdict(self) -> tuple[ClaimVerdict, str]:
         """What follows, and why."""
+        if not self.num_episodes:
+            return "not_played", "no episode was played"
         reached = self.reached
         for part in reached:
             if self._is_limit(part):
@@ -137,8 +162,6 @@ class ClaimCount:
         return part.has_moved and not part.has_held and is_tried
 
     def _unknown(self, reached: Sequence[ClaimReach]) -> str:
-        if not self.num_episodes:
-            return "no episode was played"
         if not self.num_read:
             return f"it could be evaluated after no step of {self.num_episodes} episodes: {self.error}"
         open_parts = [part for part in reached if not part.has_held]

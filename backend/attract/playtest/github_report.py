@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from attract.playtest.report import BuildFinding, Report
-from attract.playtest.templates import left_out_text, moment_text, rendered, replay_command
+from attract.playtest.templates import left_out_text, moment_text, rendered, replay_of
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain, without_commands
 
@@ -91,7 +91,7 @@ def _annotation(finding: BuildFinding, folder: str, root: Path) -> str:
             if finding.column is not None:
                 properties["col"] = str(finding.column)
     properties["title"] = f"attract ci: {finding.id}"
-    moment, command = moment_text(finding), replay_command(finding, folder)
+    moment, command = moment_text(finding), replay_of(finding, folder)
     text = "\n".join([finding.text, *(part for part in (moment, command) if part)])
     joined = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::error {joined}::{_data(text)}"

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import Final
 
 from attract.playtest.report import BuildFinding, Report
-from attract.playtest.templates import left_out_text, moment_text, place_text, replay_command
+from attract.playtest.templates import left_out_text, moment_text, place_text, replay_of
 from attract.runs.plain_text import plain
 
 SUITE: Final = "attract ci"
@@ -74,7 +74,7 @@ def _add_failure(suite: ElementTree.Element, report: Report, finding: BuildFindi
         if finding.line is not None:
             case.attrib["line"] = str(finding.line)
     text = plain(finding.text)
-    parts = [text, place_text(finding), moment_text(finding), finding.stack, replay_command(finding, folder)]
+    parts = [text, place_text(finding), moment_text(finding), finding.stack, replay_of(finding, folder)]
     failure = ElementTree.SubElement(case, "failure", message=text, type=finding.oracle)
     failure.text = _valid("\n".join(part for part in parts if part))
 

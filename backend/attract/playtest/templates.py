@@ -62,11 +62,16 @@ def moment_text(finding: BuildFinding) -> str:
     return ", ".join(parts)
 
 
-def replay_command(finding: BuildFinding, folder: str = "") -> str | None:
+def replay_of(finding: BuildFinding, folder: str = "") -> str | None:
     """The command that plays it again; None: it is seen in no single episode, or the page has no adapter."""
-    if finding.episode_file is None or finding.replay_game is None:
+    if finding.episode_file is None:
         return None
-    return f"attract replay {beside(folder, finding.episode_file)} --game {shlex.quote(finding.replay_game)}"
+    return replay_command(beside(folder, finding.episode_file), finding.replay_game)
+
+
+def replay_command(file: str, game: str | None) -> str | None:
+    """The command that plays an episode of a game again; None: its page has no adapter."""
+    return None if game is None else f"attract replay {shlex.quote(file)} --game {shlex.quote(game)}"
 
 
 def next_command(report: Report, folder: str) -> str:
@@ -130,7 +135,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "verdict": verdict_text,
     "place": place_text,
     "moment": moment_text,
-    "replay": replay_command,
+    "replay": replay_of,
     "beside": beside,
     "ends": ends_text,
     "code": _code,

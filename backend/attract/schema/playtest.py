@@ -12,6 +12,7 @@ from attract.schema.recorded_episode import MAX_STEPS, RecordedEnd, RecordedEpis
 MAX_ORDER_SECONDS: Final = 600
 MAX_ORDER_PLAYS: Final = 256
 MAX_CLAIM: Final = 2_000
+MAX_CLAIM_PARTS: Final = 64
 AlarmId = Literal["error", "nan", "soft-lock", "retry-broken", "dead-key", "leak", "slow"]
 """Oracles that are judged where the game is played; the others need outcomes of many episodes."""
 DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow"]
@@ -114,7 +115,7 @@ class PlaytestClaim(FiniteModel):
     """Step after which it held; None: it did not."""
     error: Text | None = None
     """Why it could not be evaluated after any step."""
-    parts: Annotated[list[PlaytestClaimPart], Field(max_length=64), FailFast()] = []
+    parts: Annotated[list[PlaytestClaimPart], Field(max_length=MAX_CLAIM_PARTS), FailFast()] = []
 
 
 class PlaytestEpisode(FiniteModel):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from attract.playtest.claim import ClaimCount
+from attract.errors import ConfigurationError
+from attract.playtest.claim import ClaimCount, VerifyAnswer, check_claim
 from attract.schema.playtest import PlaytestClaim, PlaytestClaimPart, PlaytestEpisode
 
 TEXT = "player.jumps >= 3"
@@ -52,7 +53,6 @@ def test_a_limit_that_is_reached_again_and_again_denies() -> None:
         (counted(*[0.0] * 40), "nothing the crowd did brought it nearer than 0, where it begins"),
         (counted(*[None] * 40), "never a number"),
         (counted(*[3.0] * 40), "it did not hold in 40 episodes"),
-        (counted(), "no episode was played"),
     ],
 )
 def test_what_is_not_known_is_not_denied(count: ClaimCount, says: str) -> None:
@@ -76,3 +76,43 @@ def test_a_claim_that_is_read_in_no_step_says_why() -> None:
     late = ClaimCount()
     late.count("idle", episode(PlaytestClaim(error="TypeError: scene is null")))
     assert not late.is_wrong and "after no step of 1 episodes: TypeError" in late.verdict()[1]
+
+
+def test_where_nothing_was_played_nothing_is_inconclusive() -> None:
+    verdict, reason = counted().verdict()
+    assert (verdict, reason) == ("not_played", "no episode was played")
+    answer = VerifyAnswer(game="g", claim="c", verdict=verdict, reason=reason)
+    assert answer.exit_code == 2, "1 is a claim that is denied"
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        ("player.jumps = 2", "`=`"),
+        ("player.jumps += 2", "`=`"),
+        ("x >>= 1", "`>>=`"),
+        ("lives-- < 1", "`--`"),
+        ("++lives > 1", "`++`"),
+        ("", "0"),
+        (" ", "1"),
+        ("x" * 2001, "2001"),
+    ],
+)
+def test_a_claim_that_would_make_itself_true_is_none(claim: str, says: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        check_claim(claim)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "a == 1 && b === 2 && c != 3 && d !== 4 && e <= 5 && f >= 6",
+        "list.some((one) => one.x > 3)",
+        """document.querySelector('[data-state="won"]') !== null""",
+        "name === 'a = b' || `x--` === y",
+        "a - -1 > 0",
+    ],
+)
+def test_a_claim_may_compare_and_quote(claim: str) -> None:
+    check_claim(claim)

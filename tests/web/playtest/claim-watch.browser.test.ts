@@ -84,6 +84,56 @@ test.each(["player.", "", ") || (() => 0", "x => {"])("%j is no expression of a 
   expect(watch.result.error).toMatch(/^SyntaxError: /);
 });
 
+test("whatever a page throws is said in few words", async () => {
+  const window = await pageOf(`const evil = {
+    get long() { throw new Error("A".repeat(100_000)); },
+    get odd() { throw { toString() { throw new Error("again"); } }; },
+  };`);
+  for (const [claim, says] of [
+    ["evil.long > 3", /^Error: A+\.\.\.$/],
+    ["evil.odd > 3", /^./],
+  ] as const) {
+    const watch = await ClaimWatch.of(claim, true);
+    watch.begin();
+    expect(watch.holds(window, 0)).toBe(false);
+    expect(watch.result.error).toMatch(says);
+    expect(watch.result.error!.length).toBeLessThan(2000);
+    expect(watch.isSettled).toBe(false);
+  }
+});
+
+test("a part behind one that does not hold says nothing, and the others are measured", async () => {
+  const watch = await ClaimWatch.of("game.n > 3 && game.boss.hp < 5 && game.m > 2", false);
+  watch.begin();
+  expect(watch.holds({ n: 1, m: 1 }, 0)).toBe(false);
+  expect(watch.result.parts.map(({ nearest }) => nearest)).toEqual([1, null, 1]);
+  expect(watch.result.error).toBe(null);
+});
+
+test("what has held, or is no expression, needs no other episode", async () => {
+  const window = await pageOf("let x = 1;");
+  for (const [claim, isSettled] of [
+    ["x > 0", true],
+    ["x > 1", false],
+    ["x >", true],
+    ["y > 1", false],
+  ] as const) {
+    const watch = await ClaimWatch.of(claim, true);
+    watch.begin();
+    watch.holds(window, 0);
+    expect(watch.isSettled).toBe(isSettled);
+  }
+});
+
+test("a claim of very many parts is measured by the first", async () => {
+  const watch = await ClaimWatch.of(
+    Array.from({ length: 100 }, (_, n) => `game.x > ${n}`).join(" && "),
+    false,
+  );
+  watch.begin();
+  expect(watch.result.parts).toHaveLength(64);
+});
+
 test("only comparisons have a limit: no choice, and no part of a bracket or a quoted text", async () => {
   const parts = async (text: string) => {
     const watch = await ClaimWatch.of(text, false);

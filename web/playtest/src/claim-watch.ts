@@ -6,6 +6,7 @@ import { drawn } from "attract/page/drawn";
 import { made } from "attract/page/made";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import { importText } from "../../worker/src/game/load-game.ts";
+import { pageConsoleText } from "./thread-errors.ts";
 
 /** Values of expressions about a page, or a module's game, in their order; a function of each, since one may throw. */
 type Reads = readonly (() => unknown)[];
@@ -15,6 +16,8 @@ type Comparison = readonly [string, string, string];
 
 /** `LEFT >= RIGHT` and its like, where neither side has an operator that binds less. */
 const COMPARISON = /^([^<>=!&|?]+)(>=|<=|===|==|>|<)([^<>=!&|?]+)$/;
+/** Of a claim: `MAX_CLAIM_PARTS` of the server. */
+const MAX_PARTS = 64;
 const MADE = /\bmade\s*\(\s*w\s*,\s*["']([^"']+)["']/g;
 
 /** A part of the claim that is a comparison, and how near it came. */
@@ -50,7 +53,6 @@ export class ClaimWatch {
   /** By page, or by a module's game. */
   readonly #compiled = new WeakMap<object, Reads>();
   readonly #ofModule: Compiled | null = null;
-  #reads: Reads = [];
   #parts: Part[] = [];
   #heldAt: number | null = null;
   #isRead = false;
@@ -102,22 +104,26 @@ export class ClaimWatch {
   /** Whether the claim holds after step `step`; a page's `about` is its window, a module's its game. */
   holds(about: object, step: number): boolean {
     try {
-      this.#reads = this.#readsOf(about);
-      const isHeld = Boolean(this.#reads[0]());
+      const [claim, ...sides] = this.#readsOf(about);
+      const isHeld = Boolean(claim());
       this.#isRead = true;
       if (isHeld) this.#heldAt = step;
-      for (const [p, part] of this.#parts.entries())
-        part.take(this.#reads[1 + 2 * p](), this.#reads[2 + 2 * p]());
+      for (const [p, part] of this.#parts.entries()) measure(part, sides[2 * p], sides[2 * p + 1]);
       return isHeld;
     } catch (error) {
       // As long as the game has not begun, or in a moment between two scenes.
-      this.#error ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      this.#error ??= pageConsoleText([error]);
       return false;
     }
   }
 
   get hasHeld(): boolean {
     return this.#heldAt !== null;
+  }
+
+  /** Whether no other episode could say more: it has held, or is no expression. */
+  get isSettled(): boolean {
+    return this.hasHeld || this.#error?.startsWith("SyntaxError") === true;
   }
 
   /** What came of the episode. */
@@ -145,6 +151,15 @@ export class ClaimWatch {
   }
 }
 
+/** One that stands behind a part that does not hold yet may throw. */
+function measure(part: Part, left: () => unknown, right: () => unknown): void {
+  try {
+    part.take(left(), right());
+  } catch {
+    // Nothing is known of it now.
+  }
+}
+
 /** In the page, where variables of its classic scripts are known. */
 function ofPage(text: string, comparisons: readonly Comparison[], window: PageWindow): Reads {
   const compiled = window.eval(`(w, made, drawn) => [${sourcesOf(text, comparisons).join(", ")}]`);
@@ -160,7 +175,10 @@ function sourcesOf(text: string, comparisons: readonly Comparison[]): string[] {
 
 /** Of a claim that is one, or several joined by `&&`; none of any other. */
 function comparisonsOf(text: string): Comparison[] {
-  const found = text.split("&&").map((part) => COMPARISON.exec(part.trim()));
+  const found = text
+    .split("&&")
+    .slice(0, MAX_PARTS)
+    .map((part) => COMPARISON.exec(part.trim()));
   return found.flatMap((match) => {
     if (match === null) return [];
     const [, left, operator, right] = match;

@@ -160,7 +160,7 @@ class Playtest {
   /** Whether no episode begins any more. */
   get #isSpent(): boolean {
     const isOver = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
-    return isOver || this.#table.claim?.hasHeld === true || this.#numCharacters >= MAX_ANSWER_CHARACTERS;
+    return isOver || this.#table.claim?.isSettled === true || this.#numCharacters >= MAX_ANSWER_CHARACTERS;
   }
 
   #cannotPlay(name: string, error: unknown): void {

@@ -1,4 +1,5 @@
 import type {
+  Ask,
   CheckGame,
   EpisodeReplay,
   GameChecked,
@@ -38,6 +39,7 @@ class FakeWorker extends FakeThread<unknown, CheckNews> {}
 function checker(slowdown = 1) {
   const workers: FakeWorker[] = [];
   const answers: GameAnswer[] = [];
+  const asks: Ask[] = [];
   const made = new GameChecker(
     () => {
       workers.push(new FakeWorker());
@@ -45,7 +47,11 @@ function checker(slowdown = 1) {
     },
     new BusyWatch(() => slowdown),
   );
-  return { made, workers, answers, give: (answer: GameAnswer) => void answers.push(answer) };
+  const give = (message: GameAnswer | Ask): void => {
+    if (message.type === "ask") asks.push(message);
+    else answers.push(message);
+  };
+  return { made, workers, answers, asks, give };
 }
 
 test("the order goes to a worker of its own, which ends with the answer", () => {
@@ -242,9 +248,8 @@ test("on a busy machine a check is waited for as well, and what it is given up f
 });
 
 test("while a program outside is asked no time counts", () => {
-  const { made, workers, answers, give } = checker();
-  const asks: unknown[] = [];
-  made.begin({ ...PLAYTEST, budget_seconds: 2 }, 0, give, (ask) => void asks.push(ask));
+  const { made, workers, answers, asks, give } = checker();
+  made.begin({ ...PLAYTEST, budget_seconds: 2 }, 0, give);
   workers[0].says({ type: "phase", phase: "episode 0 of outside:bot" });
   made.check(1_000);
   const ask = {

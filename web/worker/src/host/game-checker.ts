@@ -64,8 +64,7 @@ export class GameChecker {
   #hasNews = false;
   #isAsking = false;
   #lastCheck = 0;
-  #give: (answer: GameAnswer) => void = () => undefined;
-  #ask: (ask: Ask) => void = () => undefined;
+  #send: (message: GameAnswer | Ask) => void = () => undefined;
   #order: GameOrder | null = null;
 
   constructor(createWorker: (game: GameReference) => GameThread, busy = new BusyWatch()) {
@@ -76,22 +75,16 @@ export class GameChecker {
   /**
    * Begins an order; one under way is dropped.
    *
-   * @param give is called once, unless `end` comes first. @param ask takes what a program outside is asked; see `answer`.
+   * @param send takes what a program outside is asked (see `answer`) and, unless `end` comes first, once the order's own answer.
    */
-  begin(
-    order: GameOrder,
-    now: number,
-    give: (answer: GameAnswer) => void,
-    ask: (ask: Ask) => void = () => undefined,
-  ): void {
+  begin(order: GameOrder, now: number, send: (message: GameAnswer | Ask) => void): void {
     this.end();
-    this.#ask = ask;
     this.#isAsking = false;
     this.#lastCheck = now;
     const worker = this.#createWorker(order.game);
     this.#worker = worker;
     this.#order = order;
-    this.#give = give;
+    this.#send = send;
     this.#deadline = now + order.budget_seconds * 1000 + GRACE_MS;
     this.#phase = "loading the module";
     this.#replays = [];
@@ -187,7 +180,7 @@ export class GameChecker {
         break;
       case "ask":
         this.#isAsking = true;
-        this.#ask(news);
+        this.#send(news);
         break;
       case "answered":
         this.#finish(news.answer);
@@ -197,8 +190,8 @@ export class GameChecker {
   #finish(answer: GameAnswer): void {
     this.end();
     if (answer.type === "game_playtested")
-      this.#give({ ...answer, episodes: this.#episodes, drilled: this.#drilled });
-    else this.#give(answer);
+      this.#send({ ...answer, episodes: this.#episodes, drilled: this.#drilled });
+    else this.#send(answer);
   }
 }
 

@@ -28,13 +28,11 @@ import type {
   SupervisorToPage,
   SupervisorToRollout,
 } from "./worker-messages.ts";
-import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
+import { hangReport, scriptFailure, stillbornReport, type Watched } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
 /** Time for a stopping worker to close its connection. */
 const GOODBYE_MS = 500;
-/** A worker that has not said a word for so long after its start: nobody is told that a frame's process has ended. */
-const BEGIN_MS = 40_000;
 
 export interface SupervisorOptions {
   identity: HostIdentity;
@@ -58,9 +56,6 @@ interface Running extends Watched {
   worker: GameThread;
   /** Its websocket. */
   relay: SocketRelay;
-  startedAt: number;
-  /** Whether it has said anything. */
-  isHeard: boolean;
 }
 
 type Run = Assignment & { run_id: string; game: NonNullable<Assignment["game"]> };
@@ -176,11 +171,8 @@ export class HostSupervisor {
           this.#assign(effect.assignment as Run);
           break;
         case "check":
-          this.#checker.begin(
-            effect.order,
-            performance.now(),
-            (message) => this.#perform([{ kind: "send", message }]),
-            (message) => this.#perform([{ kind: "send", message }]),
+          this.#checker.begin(effect.order, performance.now(), (message) =>
+            this.#perform([{ kind: "send", message }]),
           );
           break;
         case "answered":
@@ -269,8 +261,6 @@ export class HostSupervisor {
       worker,
       relay: new SocketRelay(socketUrl(this.#options.identity.base), hello, post),
       vitals: new Vitals(performance.now()),
-      startedAt: performance.now(),
-      isHeard: false,
       instanceIds: [],
       turn: null,
       player: null,
@@ -304,7 +294,7 @@ export class HostSupervisor {
   }
 
   #heard(run: Run, index: number, running: Running, message: RolloutToSupervisor): void {
-    running.isHeard = true;
+    running.vitals.spoke();
     switch (message.type) {
       case "connect":
       case "send":
@@ -394,17 +384,11 @@ export class HostSupervisor {
     if (run === null) return;
     for (const [index, running] of [...this.#running]) {
       if (wasAsleep) running.vitals.forgive(now);
-      const unheardMs = running.isHeard ? 0 : now - running.startedAt;
-      if (unheardMs > BEGIN_MS && unheardMs > BEGIN_MS * this.#busy.factor(now)) {
-        const text =
-          "the worker did not begin: its process has ended, or a game beside it has used up the memory";
-        this.#broke(run, index, scriptFailure(text, "crash"));
-        continue;
-      }
       const limitMs = run.silence_seconds * 1000;
-      if (!running.vitals.isSilent(now, limitMs)) continue;
+      if (!running.vitals.isStillborn(now, 1) && !running.vitals.isSilent(now, limitMs)) continue;
       const factor = this.#busy.factor(now);
-      if (running.vitals.isSilent(now, limitMs * factor))
+      if (running.vitals.isStillborn(now, factor)) this.#broke(run, index, stillbornReport());
+      else if (running.vitals.isSilent(now, limitMs * factor))
         this.#broke(run, index, hangReport(running, run.silence_seconds * factor, busyText(factor)));
     }
     this.#describer.check(now);

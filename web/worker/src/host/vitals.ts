@@ -5,6 +5,8 @@ export const MAX_BREAKS = 3;
 export const RESTART_WINDOW_MS = 60_000;
 /** A gap between two looks above this is our own sleep, not the workers'. */
 export const SLEEP_MS = 2_000;
+/** A worker that has not said a word for so long after its start: nobody is told that a frame's process has ended. */
+const BEGIN_MS = 40_000;
 /** Over how long a worker's speed is averaged, at least. */
 const RATE_WINDOW_MS = 2_000;
 
@@ -21,6 +23,7 @@ export class Vitals {
   steps = 0;
   /** Agent steps per second, over the last seconds. */
   stepsPerSecond = 0;
+  #hasBegun = false;
   #lastHeard: number;
   #rateFrom: number;
   #rateSteps = 0;
@@ -28,6 +31,11 @@ export class Vitals {
   constructor(now: number) {
     this.#lastHeard = now;
     this.#rateFrom = now;
+  }
+
+  /** It said anything. */
+  spoke(): void {
+    this.#hasBegun = true;
   }
 
   heard(beat: Heartbeat, now: number): void {
@@ -46,6 +54,11 @@ export class Vitals {
   /** Forgives the silence so far: the supervisor itself was asleep. */
   forgive(now: number): void {
     this.#lastHeard = now;
+  }
+
+  /** Whether it has said nothing since its start, for `factor` times as long as that may take. */
+  isStillborn(now: number, factor: number): boolean {
+    return !this.#hasBegun && now - this.#lastHeard > BEGIN_MS * factor;
   }
 
   /** Whether it holds a lease and has not been heard for `silenceMs`. */

@@ -54,6 +54,12 @@ export function ranges(ids: readonly number[]): string {
   return parts.join(", ");
 }
 
+/** A worker that said nothing after its start. */
+export function stillbornReport(): FailureReport {
+  const text = "the worker did not begin: its process has ended, or a game beside it has used up the memory";
+  return scriptFailure(text, "crash");
+}
+
 /** A worker whose script failed to load or threw outside of everything that catches. */
 export function scriptFailure(text: string | undefined, kind: "load" | "crash"): FailureReport {
   const message = text === undefined || text === "" ? "the worker's script could not be loaded" : text;

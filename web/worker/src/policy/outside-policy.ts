@@ -5,38 +5,26 @@ import type { BoxView, GameDefinition, ObservationView } from "attract/contract"
 import { actionMaskSize, isScalarAction, numActionComponents } from "attract/spaces";
 import { ObservationBatch } from "../game/observation-batch.ts";
 import { observationOf } from "../stepping/step-group.ts";
-import type { ModelPolicy } from "./policy.ts";
+import { UntrainedPolicy } from "./policy.ts";
 
 /** Sends a question; null: nobody waits for its answer any more. */
 export type AskOutside = (
   question: Pick<Ask, "policy_id" | "agent" | "observation" | "action_mask">,
 ) => Promise<Tensor | null>;
 
-/** Owned by one rollout worker. Nothing of it is trained on, so it has no probabilities and no values. */
-export class OutsidePolicy implements ModelPolicy {
-  readonly policyVersion = 0;
-  readonly isRandom = false;
-  readonly stateSize = 0;
-  readonly outputs: readonly Float32Array[] = [];
-  readonly values: Float32Array;
-  readonly states: Float32Array;
+/** Owned by one rollout worker. */
+export class OutsidePolicy extends UntrainedPolicy {
   readonly #asked: AskedSlots;
-  readonly #done = Promise.resolve();
 
-  /** @param policyId `outside:` and the program's name. @param sizes as for a script. */
+  /** @param policyId `outside:` and the program's name. @param sizes as `UntrainedPolicy` has them. */
   constructor(
-    readonly policyId: string,
+    policyId: string,
     definition: GameDefinition,
     sizes: { rows: number; stateSize: number },
     ask: AskOutside,
   ) {
-    this.values = new Float32Array(sizes.rows);
-    this.states = new Float32Array(sizes.rows * sizes.stateSize);
+    super(policyId, 0, sizes.rows, sizes.stateSize);
     this.#asked = new AskedSlots(policyId, definition, sizes.rows, ask);
-  }
-
-  run(): Promise<void> {
-    return this.#done;
   }
 
   ask(batch: ObservationBatch, slots: readonly number[]): Promise<void> {
@@ -46,10 +34,6 @@ export class OutsidePolicy implements ModelPolicy {
   /** The action of slot `slot`, which was asked for, as actions travel. */
   decide(_batch: ObservationBatch, slot: number): ArrayLike<number> {
     return this.#asked.action(slot);
-  }
-
-  release(): Promise<void> {
-    return this.#done;
   }
 }
 

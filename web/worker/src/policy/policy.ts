@@ -30,19 +30,22 @@ export interface ModelPolicy extends Policy {
   release(): Promise<void>;
 }
 
-/** Every allowed action equally likely, every value 0: the controller of the uncounted warm-up (rule P7). */
-export class RandomPolicy implements Policy {
-  readonly policyId: string;
-  readonly policyVersion: number;
-  readonly isRandom = true;
+/** A player that is no network: nothing of it is trained on, so it has no probabilities, every value is 0, and states stay 0. */
+export abstract class UntrainedPolicy implements ModelPolicy {
+  readonly isRandom: boolean = false;
+  readonly stateSize = 0;
   readonly outputs: readonly Float32Array[] = [];
   readonly values: Float32Array;
   readonly states: Float32Array;
   readonly #done = Promise.resolve();
 
-  constructor(policyId: string, policyVersion: number, rows: number, stateSize = 0) {
-    this.policyId = policyId;
-    this.policyVersion = policyVersion;
+  /** @param rows slots. @param stateSize numbers of the recurrent state that others have in the same games. */
+  constructor(
+    readonly policyId: string,
+    readonly policyVersion: number,
+    rows: number,
+    stateSize = 0,
+  ) {
     this.values = new Float32Array(rows);
     this.states = new Float32Array(rows * stateSize);
   }
@@ -50,4 +53,13 @@ export class RandomPolicy implements Policy {
   run(): Promise<void> {
     return this.#done;
   }
+
+  release(): Promise<void> {
+    return this.#done;
+  }
+}
+
+/** Every allowed action equally likely: the controller of the uncounted warm-up (rule P7). */
+export class RandomPolicy extends UntrainedPolicy {
+  override readonly isRandom = true;
 }

@@ -6,7 +6,7 @@ import { type ActionSpace, boxSize } from "attract/spaces";
 import { importText } from "../game/load-game.ts";
 import type { ObservationBatch } from "../game/observation-batch.ts";
 import { recordedActions } from "../stage/hand-actions.ts";
-import type { ModelPolicy } from "./policy.ts";
+import { UntrainedPolicy } from "./policy.ts";
 
 /**
  * What the module exports.
@@ -20,40 +20,28 @@ export type Act = (observation: ObservationView, mask: Uint8Array | null, random
 
 const ACTIVE = Uint8Array.of(1);
 
-/** Owned by one rollout worker. Nothing of it is trained on, so it has no probabilities and no values. */
-export class ScriptPolicy implements ModelPolicy {
-  readonly policyVersion = 0;
-  readonly isRandom = false;
-  readonly stateSize = 0;
-  readonly outputs: readonly Float32Array[] = [];
-  readonly values: Float32Array;
-  readonly states: Float32Array;
+/** Owned by one rollout worker. */
+export class ScriptPolicy extends UntrainedPolicy {
   readonly #act: Act;
   readonly #space: ActionSpace;
   readonly #turn: () => void;
   readonly #random = createSequentialRandom(STREAM.action);
-  readonly #done = Promise.resolve();
 
   /**
-   * @param policyId `script:` and the file. @param sizes slots, and numbers of their recurrent states, which it leaves at 0.
+   * @param policyId `script:` and the file. @param sizes as `UntrainedPolicy` has them.
    * @param turn called before each `act`.
    */
   constructor(
-    readonly policyId: string,
+    policyId: string,
     act: Act,
     space: ActionSpace,
     sizes: { rows: number; stateSize: number },
     turn: () => void,
   ) {
+    super(policyId, 0, sizes.rows, sizes.stateSize);
     this.#turn = turn;
     this.#act = act;
     this.#space = space;
-    this.values = new Float32Array(sizes.rows);
-    this.states = new Float32Array(sizes.rows * sizes.stateSize);
-  }
-
-  run(): Promise<void> {
-    return this.#done;
   }
 
   /**
@@ -75,10 +63,6 @@ export class ScriptPolicy implements ModelPolicy {
     const wrong = problemOf(this.#space, action, mask);
     if (wrong !== null) throw new Error(`${this.policyId}: act returned ${shown(action)}; ${wrong}`);
     return recordedActions(this.#space, 1, action, ACTIVE);
-  }
-
-  release(): Promise<void> {
-    return this.#done;
   }
 }
 
