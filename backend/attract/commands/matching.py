@@ -329,7 +329,8 @@ def print_outside(reports: Sequence[OutsideReport], console: CommandConsole) -> 
 
 
 def percent(share: Estimate) -> str:
-    """A share with half of its interval."""
+    """A share with half of its interval; a half of a percent is rounded up, as the dashboard does."""
     if share.mean is None or share.low is None or share.high is None:
         return "-"
-    return f"{share.mean:.0%} ±{max(share.mean - share.low, share.high - share.mean) * 100:.0f}"
+    half = max(share.mean - share.low, share.high - share.mean)
+    return f"{int(100 * share.mean + 0.5)}% ±{int(100 * half + 0.5)}"

@@ -237,11 +237,13 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     state.out += [effects.Publish("finding", finding) for finding in findings]
     if findings:
         state.changed()
-    # Against opponents the return says how strong they were: the newest is the best, as where all are alike.
-    mean = 0.0 if state.settings.self_play.is_on else state.progress.goal.return_mean
+    # Against opponents the return says how strong they were: the newest is the best. Elsewhere it is that of
+    # the version before this one, which played the episodes.
+    has_opponents = state.settings.self_play.is_on
+    mean = 0.0 if has_opponents else state.progress.goal.return_mean
     if row.values and state.evaluations.is_best_by_return(mean):
-        # The episodes were played by the version before the one that they made.
-        state.out.append(effects.MarkBest(max(0, row.policy_version - 1)))
+        best = row.policy_version if has_opponents else row.policy_version - 1
+        state.out.append(effects.MarkBest(max(0, best)))
 
 
 def train_message(state: CoreState, train: Train) -> Train:

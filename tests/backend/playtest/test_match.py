@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from attract.commands.matching import percent
 from attract.playtest.match import Match, lineups
+from attract.schema.match import Estimate
 from recorded_episodes import recorded
 
 
@@ -72,3 +74,11 @@ def test_known_strengths_are_recovered(seed: int) -> None:
     middle = np.mean([player.rating for player in report.players])
     for player, strength in zip(report.players, sorted(strengths, reverse=True), strict=True):
         assert player.rating - middle == pytest.approx(strength - 25, abs=2 * player.rating_std)
+
+
+@pytest.mark.parametrize(
+    ("mean", "says"), [(0.525, "53% ±3"), (0.025, "3% ±3"), (0.5, "50% ±3"), (None, "-")]
+)
+def test_a_share_is_rounded_as_the_dashboard_rounds_it(mean: float | None, says: str) -> None:
+    around = None if mean is None else mean + 0.025
+    assert percent(Estimate(mean=mean, low=mean, high=around)) == says
