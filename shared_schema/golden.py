@@ -252,7 +252,7 @@ FROM_BROWSER: list[WireModel] = [
     ),
     m.GameLog(run_id="cartpole-1", level="warn", text="x is NaN \N{VIDEO GAME}", dropped=7),
     m.HostStatus(run_id=None, num_workers=2, hidden=True),
-    m.PolicyAck(run_id="cartpole-1", policy_id="main", policy_version=12, create_ms=3.0, error=None),
+    m.PolicyAck(run_id="cartpole-1", policy_id="main", policy_version=12, create_ms=3.0),
     m.Progress(run_id="cartpole-1", lease_id=5_000_000_000, steps=64),
     BLOCK,
     m.RolloutClose(

@@ -174,9 +174,7 @@ class FakeWorker:
         own = [policy for policy in others if policy[0] == policy_id]
         gone = {*own[:-8]} - {max(own, default=key)} - needed
         self.policies = [*(policy for policy in others if policy not in gone), key]
-        ack = PolicyAck(
-            run_id=self.run_id, policy_id=policy_id, policy_version=version, create_ms=1.0, error=None
-        )
+        ack = PolicyAck(run_id=self.run_id, policy_id=policy_id, policy_version=version, create_ms=1.0)
         return [ack]
 
     def play(self) -> list[FromBrowser]:

@@ -175,9 +175,6 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
                     state.send_next_policy(worker, now)
                 else:
                     worker.acknowledged = True
-            if message.error is not None:
-                state.note("policy", f"worker {worker.worker_id} cannot run the policy: {message.error}")
-                state.break_worker(worker, None, now)
         case messages.RolloutClose():
             lease = state.lease_of(worker, message.lease_id)
             if lease is not None and lease.purpose != "evaluate":

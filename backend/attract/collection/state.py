@@ -315,7 +315,7 @@ class CollectionState:
         for lease in list(worker.leases):
             self.lapse(lease, reason, now)
 
-    def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
+    def break_worker(self, worker: Worker, report: GameReport, now: float) -> None:
         """A worker can no longer be used; its host will end it.
 
         Too many workers of the admin's own that the game ended end the run. Those of a guest count for its
@@ -326,8 +326,6 @@ class CollectionState:
         self.fleet.set_broken(worker)
         if worker.admitted:
             self.lapse_all(worker, "the worker ends", now)
-        if report is None:
-            return
         agent_steps = self.learner.counters.agent_steps
         if worker.tier == "local":
             if self._failures.add(agent_steps):

@@ -33,7 +33,6 @@ WIDE_COLUMNS = 76
 """A terminal so wide has room for four figures in a row of the panel, a narrower one for two."""
 OTHER_REPORTS = {
     "crash": "a worker crashed",
-    "policy": "a worker cannot run the policy",
     "update": "an update was reverted",
     "verification": "experience was rejected",
     "check": "check",

@@ -84,7 +84,7 @@ def game_broken(state: CoreState, effect: collecting.Report, now: float) -> None
     """The game failed: everyone is told; where it is fatal the run ends."""
     report = effect.report
     said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
-    text = f"the game failed ({report.kind}): {said}"
+    text = f"{'workers crash' if report.kind == 'crash' else f'the game failed ({report.kind})'}: {said}"
     if effect.fatal:
         report = report.model_copy(update={"run_error": text})
     recorded = effect.recorded if state.trains else None

@@ -243,7 +243,6 @@ class CentralRelay:
                 policy_id=policy_id,
                 policy_version=ready.policy_version,
                 create_ms=ready.create_ms,
-                error=ready.error,
             )
             self._handle_message(connection_id, ack)
 

@@ -16,7 +16,6 @@ from attract.schema.recorded_episode import EpisodeEntry
 
 SHOWN_NOTES = (
     "verification",
-    "policy",
     "audit",
     "quarantine",
     "conduct",

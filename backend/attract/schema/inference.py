@@ -91,12 +91,11 @@ class EndInference(WireModel):
 
 
 class PolicyInferred(WireModel):
-    """A version is ready, or could not be made (`error`)."""
+    """A version is ready. One that cannot be made ends the process."""
 
     type: Literal["policy_inferred"] = "policy_inferred"
     policy_version: Version
     create_ms: float
-    error: Text | None = None
 
 
 class ForwardedFrame(WireModel):

@@ -92,14 +92,13 @@ class HostStatus(FiniteModel):
 
 
 class PolicyAck(FiniteModel):
-    """Worker: the session of this version exists and has run once, or could not be made (`error`)."""
+    """Worker: the session of this version exists and has run once. A worker that cannot make it ends."""
 
     type: Literal["policy_ack"] = "policy_ack"
     run_id: Name
     policy_id: Name
     policy_version: Version
     create_ms: Annotated[float, Field(ge=0, le=1e12)]
-    error: Text | None = None
 
 
 class Progress(FiniteModel):

@@ -101,9 +101,7 @@ def test_C3_progress_keeps_a_lease_alive_and_other_signs_do_not() -> None:
     for steps in range(1, 5):
         driven.wait(10.0)
         driven.say(10, Progress(run_id="run-1", lease_id=lease.lease_id, steps=steps))
-        driven.say(
-            11, PolicyAck(run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error=None)
-        )
+        driven.say(11, PolicyAck(run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0))
     void = {message.lease_id for message in driven.messages(LeaseVoid)}
     assert other.lease_id in void
     assert lease.lease_id not in void

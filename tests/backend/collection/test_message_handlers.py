@@ -21,7 +21,6 @@ from attract.schema.messages import (
     Goodbye,
     HostStatus,
     LeaseVoid,
-    PolicyAck,
     Seed,
 )
 from blocks import played_block
@@ -170,20 +169,6 @@ def test_a_description_of_another_module_is_not_taken() -> None:
 
 
 # --- what workers say ---
-
-
-def test_a_policy_that_a_worker_cannot_run_ends_that_worker_with_a_note() -> None:
-    driven = DrivenCore.started()
-    ack = PolicyAck(
-        run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error="no such operator"
-    )
-    driven.give(message_handlers.message_received, 10, ack)
-    (note,) = driven.wanted(effects.Note)
-    assert (note.kind, note.text) == ("policy", "worker 0 cannot run the policy: no such operator")
-    assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [
-        lease.lease_id for lease in driven.leases(10)
-    ]
-    assert not driven.wanted(effects.Report), "that is no fault of the game"
 
 
 def test_a_line_of_the_game_goes_on_with_the_worker_that_wrote_it() -> None:

@@ -131,7 +131,7 @@ def test_an_acknowledgement_of_an_older_version_sends_nothing_on() -> None:
     driven.hold_acks = True
     driven.publish()
     before = len(driven.wanted(SendPolicy))
-    old = PolicyAck(run_id="run-1", policy_id="prey", policy_version=0, create_ms=1.0, error=None)
+    old = PolicyAck(run_id="run-1", policy_id="prey", policy_version=0, create_ms=1.0)
     driven.say(10, old)
     assert len(driven.wanted(SendPolicy)) == before
 
@@ -161,7 +161,7 @@ def test_an_opponent_s_acknowledgement_is_none_of_the_newest_version() -> None:
     driven.join(10, 0)
     driven.ready()
     worker = driven.core.fleet.by_id(0)
-    other = PolicyAck(run_id="run-1", policy_id="other", policy_version=0, create_ms=1.0, error=None)
+    other = PolicyAck(run_id="run-1", policy_id="other", policy_version=0, create_ms=1.0)
     driven.say(10, other)
     assert not worker.acknowledged
     acknowledge(driven, 10, "main")

@@ -5,6 +5,7 @@ import pytest
 from attract.collection import effects
 from attract.collection.effects import Note, Send, SendPolicy
 from attract.collection.state import CollectionState
+from attract.schema.api import GameReport
 from attract.schema.episodes import Episode, Episodes
 from attract.schema.messages import LeaseVoid
 from driven_core import DrivenCore, game_failure, small_config
@@ -144,10 +145,11 @@ def test_a_worker_ends_once() -> None:
     driven = DrivenCore.started()
     state = driven.core
     worker = state.fleet.by_id(0)
-    state.break_worker(worker, None, 0.0)
+    report = GameReport(kind="crash", name="Error", text="out of memory", stack=None)
+    state.break_worker(worker, report, 0.0)
     assert worker.broken and worker.leases == []
     state.take_effects()
-    state.break_worker(worker, None, 0.0)
+    state.break_worker(worker, report, 0.0)
     assert state.take_effects() == []
 
 

@@ -291,7 +291,6 @@ def test_a_hang_says_why_it_has_no_stack() -> None:
 NOT_THE_GAMES = [
     ("update", "UpdateDropped", "P8: the loss is nan", "an update was reverted: P8: the loss is nan"),
     ("verification", "Verification", "C7: worker 3", "experience was rejected: C7: worker 3"),
-    ("policy", "Policy", "worker 1: no such op", "a worker cannot run the policy: worker 1: no such op"),
     ("crash", "WorkerCrash", "out of memory", "a worker crashed: out of memory"),
 ]
 

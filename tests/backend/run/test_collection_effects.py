@@ -138,17 +138,18 @@ def test_a_failure_that_is_not_fatal_is_only_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "error"),
+    ("kind", "name", "text", "error"),
     [
-        ("TypeError", "x is undefined", "the game failed (throw): TypeError: x is undefined"),
-        ("Error", "no such level", "the game failed (throw): no such level"),
-        ("Error", "the game failed to load", "the game failed (throw): the game failed to load"),
+        ("throw", "TypeError", "x is undefined", "the game failed (throw): TypeError: x is undefined"),
+        ("throw", "Error", "no such level", "the game failed (throw): no such level"),
+        ("throw", "Error", "the game failed to load", "the game failed (throw): the game failed to load"),
+        ("crash", "Error", "no such operator: Foo", "workers crash: no such operator: Foo"),
     ],
 )
-def test_a_fatal_failure_ends_the_run_with_one_sentence(name: str, text: str, error: str) -> None:
+def test_a_fatal_failure_ends_the_run_with_one_sentence(kind: str, name: str, text: str, error: str) -> None:
     state = run_state()
     state.life.happened(Event.LEASED)
-    failure = broken("throw", name, text, fatal=True)
+    failure = broken(kind, name, text, fatal=True)
     sent = failure.report.model_copy(update={"run_error": error})
     assert handled(state, failure)[0] == collecting.Report(sent, fatal=True), "pages show the fault, not both"
     assert (state.life.is_ending, state.life.error) == (True, error)

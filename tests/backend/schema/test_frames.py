@@ -115,7 +115,7 @@ def test_bytes_are_copied_out_of_the_frame_once_and_no_more():
         ({"run_id": "x" * 121}, "policy_ack.run_id: got 'xxx"),
         ({"surprise": 1}, "policy_ack.surprise: got 1; Extra inputs are not permitted"),
         ({"type": "no_such"}, "Input tag 'no_such'"),
-        ({"error": b"bytes"}, "policy_ack.error: got bytes of length 5; Input should be a valid string"),
+        ({"run_id": b"bytes"}, "policy_ack.run_id: got bytes of length 5; Input should be a valid string"),
     ],
 )
 def test_a_wrong_field_is_named_with_what_came_and_what_would_be_right(change: dict, says: str):

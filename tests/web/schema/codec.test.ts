@@ -79,7 +79,6 @@ describe("frames", () => {
             policy_id: "main",
             policy_version: 0,
             create_ms,
-            error: null,
           } as const;
           const back = decodeFromBrowser(encodeMessage(ack));
           expect(back.type === "policy_ack" && back.create_ms === create_ms).toBe(true);
@@ -143,7 +142,6 @@ describe("frames", () => {
         policy_id: "main",
         policy_version: 0,
         create_ms,
-        error: null,
       } as const;
       expect(() => decodeFromBrowser(encodeMessage(ack))).toThrow(/policy_ack\.create_ms: must be number/);
     }

@@ -1023,7 +1023,7 @@ export interface GameLog {
   dropped: number;
 }
 /**
- * Worker: the session of this version exists and has run once, or could not be made (`error`).
+ * Worker: the session of this version exists and has run once. A worker that cannot make it ends.
  */
 export interface PolicyAck {
   type: "policy_ack";
@@ -1031,7 +1031,6 @@ export interface PolicyAck {
   policy_id: string;
   policy_version: number;
   create_ms: number;
-  error: string | null;
 }
 /**
  * Worker: alive and playing; at least every 5 s while it holds a lease, which it does not renew (C3).

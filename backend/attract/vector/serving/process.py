@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from attract.errors import PolicyError, ProtocolError
+from attract.errors import ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
 from attract.schema.base import WireModel
 from attract.schema.frames import LENGTH, decode_from_browser, decode_to_inference, encode, message_length
@@ -143,16 +143,11 @@ class Inference:
         self._outbound.close()
 
     def _add_policy(self, message: InferPolicy) -> None:
-        started, error = time.perf_counter(), None
-        try:
-            self._decider.add(message.policy_version, message.onnx)
-            self._decider.keep(self._collector.versions())
-        except PolicyError as problem:
-            error = str(problem)[:_TEXT_LIMIT]
+        started = time.perf_counter()
+        self._decider.add(message.policy_version, message.onnx)
+        self._decider.keep(self._collector.versions())
         milliseconds = (time.perf_counter() - started) * 1000
-        self._pipe.send(
-            PolicyInferred(policy_version=message.policy_version, create_ms=milliseconds, error=error)
-        )
+        self._pipe.send(PolicyInferred(policy_version=message.policy_version, create_ms=milliseconds))
 
     def _observed(self, message: Observed) -> None:
         frame = message.frame

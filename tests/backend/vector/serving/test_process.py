@@ -142,7 +142,7 @@ def test_a_lease_is_played_through_rings_and_socket_and_what_cannot_be_is_refuse
     process.send(InferPolicy(policy_version=1, onnx=onnx()))
     ready = process.receive()
     assert isinstance(ready, PolicyInferred)
-    assert (ready.policy_version, ready.error) == (1, None)
+    assert ready.policy_version == 1
     process.send(ServeLeases(leases=[lease()]))
     worker, blocks, closes, acts = FakeStepServer(1), [], [], 0
     while not closes:
@@ -196,15 +196,20 @@ def test_what_it_cannot_survive_is_told_before_it_ends(process: Process):
     assert process.process.wait(30) == 1
 
 
-def test_it_answers_for_a_policy_that_is_none_ignores_ctrl_c_and_ends_with_its_gateway(process: Process):
+def test_a_policy_that_is_none_is_told_before_it_ends(process: Process):
     process.begin()
     process.send(InferPolicy(policy_version=1, onnx=b"nothing"))
-    ready = process.receive()
-    assert isinstance(ready, PolicyInferred)
-    assert ready.error is not None
-    assert "version 1 cannot be run" in ready.error
-    os.kill(process.process.pid, signal.SIGINT)
-    process.send(InferPolicy(policy_version=2, onnx=b"nothing"))
-    assert isinstance(process.receive(), PolicyInferred)
+    failed = process.receive()
+    assert isinstance(failed, InferenceFailed)
+    assert "version 1 cannot be run" in failed.text
+    assert process.process.wait(30) == 1
+
+
+def test_it_ignores_ctrl_c_and_ends_with_its_gateway(process: Process):
+    process.begin()
+    for version in (1, 2):
+        process.send(InferPolicy(policy_version=version, onnx=onnx()))
+        assert isinstance(process.receive(), PolicyInferred)
+        os.kill(process.process.pid, signal.SIGINT)
     process.socket.close()
     assert process.process.wait(30) == 0

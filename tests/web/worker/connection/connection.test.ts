@@ -104,7 +104,7 @@ describe("policies", () => {
   test("a policy is acknowledged once a session of it exists, with how long that took", () => {
     const connection = admitted();
     expect(connection.received(policy(1))).toEqual([{ kind: "create_policy", policy: policy(1) }]);
-    expect(connection.policyReady(policy(1), 3, null)).toEqual([
+    expect(connection.policyReady(policy(1), 3)).toEqual([
       {
         kind: "send",
         message: {
@@ -113,25 +113,22 @@ describe("policies", () => {
           policy_id: "main",
           policy_version: 1,
           create_ms: 3,
-          error: null,
         },
       },
     ]);
   });
 
-  test("a policy that is there already is acknowledged and not made again; one that failed is", () => {
+  test("a policy that is there already is acknowledged and not made again", () => {
     const connection = admitted();
-    connection.policyReady(policy(1), 3, null);
+    connection.policyReady(policy(1), 3);
     expect(kinds(connection.received(policy(1)))).toEqual(["renew_policy", "send"]);
-    connection.policyReady(policy(2), 3, "bad model");
-    expect(kinds(connection.received(policy(2)))).toEqual(["create_policy"]);
     connection.policyReleased("main@1");
     expect(kinds(connection.received(policy(1)))).toEqual(["create_policy"]);
   });
 
   test("a worker with other games has none of the policies of before: their numbers may be of others", () => {
     const connection = admitted();
-    connection.policyReady(policy(1), 3, null);
+    connection.policyReady(policy(1), 3);
     connection.received(welcome());
     expect(kinds(connection.received(policy(1)))).toEqual(["renew_policy", "send"]);
     connection.received({ ...welcome(), seed: { low: 9, high: 9 } });

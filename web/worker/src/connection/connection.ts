@@ -154,10 +154,10 @@ export class WorkerConnection {
     }
   }
 
-  /** A session of `policy` is there, or could not be made. */
-  policyReady(policy: Policy, createMs: number, error: string | null): Effect[] {
-    if (error === null) this.#policies.add(policyKey(policy.policy_id, policy.policy_version));
-    return this.#policyAck(policy, createMs, error);
+  /** A session of `policy` is there. */
+  policyReady(policy: Policy, createMs: number): Effect[] {
+    this.#policies.add(policyKey(policy.policy_id, policy.policy_version));
+    return this.#policyAck(policy, createMs);
   }
 
   policyReleased(key: string): void {
@@ -227,10 +227,10 @@ export class WorkerConnection {
     const key = policyKey(policy.policy_id, policy.policy_version);
     const isHere = this.#policies.has(key);
     if (!isHere) return [{ kind: "create_policy", policy }];
-    return [{ kind: "renew_policy", key }, ...this.#policyAck(policy, 0, null)];
+    return [{ kind: "renew_policy", key }, ...this.#policyAck(policy, 0)];
   }
 
-  #policyAck(policy: Policy, createMs: number, error: string | null): Effect[] {
+  #policyAck(policy: Policy, createMs: number): Effect[] {
     if (!this.isAdmitted) return [];
     const { run_id, policy_id, policy_version } = policy;
     const message = {
@@ -239,7 +239,6 @@ export class WorkerConnection {
       policy_id,
       policy_version,
       create_ms: createMs,
-      error,
     };
     return [{ kind: "send", message }];
   }

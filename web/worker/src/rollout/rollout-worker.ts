@@ -286,17 +286,14 @@ export class RolloutWorker {
     const started = performance.now();
     const welcome = this.#welcome;
     if (welcome === null || this.#isOver) return;
-    let failure: string | null = null;
     try {
       await this.#policies.make(message, welcome, () => {
         if (this.#isCareful) this.#options.post({ type: "script_turn", player: message.policy_id });
       });
     } catch (error) {
-      // A script is the author's own, as the game is.
-      if (message.script !== "") return this.crash(error);
-      failure = error instanceof Error ? error.message : String(error);
+      return this.crash(error);
     }
-    this.#perform(this.#connection.policyReady(message, performance.now() - started, failure));
+    this.#perform(this.#connection.policyReady(message, performance.now() - started));
     await this.#releaseOld();
   }
 
