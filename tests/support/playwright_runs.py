@@ -37,11 +37,14 @@ def install_playwright(folder: Path) -> None:
     (folder / "package.json").write_text('{ "type": "module" }')
 
 
-def run_playwright(folder: Path, use: dict[str, Any] | None = None) -> dict[str, Ran]:
+def run_playwright(
+    folder: Path, use: dict[str, Any] | None = None, web_server: dict[str, Any] | None = None
+) -> dict[str, Ran]:
     """All specs below `folder` in one worker, by the name of their file.
 
     Args:
         use: more options of the tests.
+        web_server: as in Playwright's configuration; None: there is none.
     """
     launch = {"executablePath": require_chromium().path, "args": ["--no-sandbox"]}
     options = {
@@ -49,6 +52,7 @@ def run_playwright(folder: Path, use: dict[str, Any] | None = None) -> dict[str,
         "workers": 1,
         "reporter": "json",
         "use": {"launchOptions": launch, **(use or {})},
+        **({} if web_server is None else {"webServer": web_server}),
     }
     (folder / "playwright.config.mjs").write_text(f"export default {json.dumps(options)};")
     command = ["node", str(ROOT / "node_modules" / "playwright" / "cli.js"), "test"]

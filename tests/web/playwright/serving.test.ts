@@ -37,11 +37,11 @@ async function asked(url: string, site = folder, headers: Record<string, string>
     addInitScript: async () => {},
     goto: async () => {},
   };
-  await openHost(page as never, site, "");
+  const server = { fetch: async () => ({ headers: () => ({ "content-type": "image/svg+xml" }) }) };
+  await openHost(page as never, site, "", server as never);
   let outcome = "";
   await handler?.({
     request: () => ({ url: () => url, headers: () => headers }),
-    fetch: async () => ({ headers: () => ({ "content-type": "image/svg+xml" }) }),
     fulfill: async (answer: Answer) => {
       expect(answer.headers?.["content-security-policy"]).toBe(GAME_POLICY);
       const name = answer.path === undefined ? "" : path.relative(folder, answer.path);

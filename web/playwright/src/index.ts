@@ -1,9 +1,9 @@
 /** Attract in Playwright Test: the page of a game under a virtual clock, pressed, played and read by a test. */
 
-import { test as base, expect, type TestInfo } from "@playwright/test";
+import { test as base, expect, type Page, type TestInfo } from "@playwright/test";
 import { jsonOf, wordsOf } from "../../page-probe/src/json-value.ts";
 import type { Answer, CommandName } from "./commands.ts";
-import { fileOf, openModule, openPage, readEpisode, readPolicy } from "./opening.ts";
+import { fileOf, type Opened, openModule, openPage, readEpisode, readPolicy } from "./opening.ts";
 import type {
   ClickOptions,
   ClickTarget,
@@ -25,22 +25,32 @@ const FRAMES_PER_SECOND = 60;
 const MAX_WORDS = 1_000;
 const MAX_ERRORS = 64;
 
-type Obey = (name: CommandName, order: unknown) => Promise<Answer>;
-
 /** A game, opened by its first command; it stands still between commands. */
 export class Game {
   #errors: string[] = [];
   #isOpen = false;
-  #obey: Promise<Obey> | null = null;
-  readonly #connect: () => Promise<Obey>;
+  #opening: Promise<Opened> | null = null;
+  #page: Page | null = null;
+  readonly #connect: () => Promise<Opened>;
   readonly #seed: number;
   readonly #info: TestInfo;
 
   /** @internal */
-  constructor(connect: () => Promise<Obey>, seed: number, info: TestInfo) {
+  constructor(connect: () => Promise<Opened>, seed: number, info: TestInfo) {
     this.#connect = connect;
     this.#seed = seed;
     this.#info = info;
+  }
+
+  /** @internal */
+  async close(): Promise<void> {
+    await (await this.#opening?.catch(() => null))?.close();
+  }
+
+  /** What shows the game, for screenshots with `draws`. Raises Error before the first command, and of a module. */
+  get page(): Page {
+    if (this.#page === null) throw new Error("there is no page: the first command opens it");
+    return this.#page;
   }
 
   /** What the game threw, rejected, wrote as errors or requested in vain, until the last command. */
@@ -126,8 +136,9 @@ export class Game {
     Error.captureStackTrace(place, method);
     return await base.step(`game.${method.name}`, async () => {
       try {
-        this.#obey ??= this.#connect();
-        const obey = await this.#obey;
+        this.#opening ??= this.#connect();
+        const { obey, page } = await this.#opening;
+        this.#page = page;
         if (!this.#isOpen && name !== "open" && name !== "replay") this.#take(await obey("open", { seed }));
         const value = this.#take(await obey(name, order));
         if (name !== "replay") this.#isOpen = true;
@@ -165,13 +176,16 @@ export const test = base.extend<{ attract: GameOptions; game: Game; moduleGame: 
     await use({ ...launchOptions, args: [...(launchOptions.args ?? []), ...SWITCHES] });
   },
   /** A game in its page. */
-  game: async ({ page, attract, baseURL }, use, info) => {
-    await use(new Game(() => openPage(page, attract, baseURL, info), attract.seed ?? 0, info));
+  game: async ({ browser, playwright, attract, baseURL }, use, info) => {
+    const open = () => openPage({ browser, playwright }, attract, baseURL, info);
+    const game = new Game(open, attract.seed ?? 0, info);
+    await use(game);
+    await game.close();
   },
   /** A game that is a module, played in Node without a browser. */
   moduleGame: async ({ attract }, use, info) => {
-    const opened = openModule(attract, info);
-    await use(new Game(async () => (await opened).obey, attract.seed ?? 0, info));
-    (await opened).close();
+    const game = new Game(() => openModule(attract, info), attract.seed ?? 0, info);
+    await use(game);
+    await game.close();
   },
 });

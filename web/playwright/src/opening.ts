@@ -4,23 +4,30 @@ import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import * as nodeModule from "node:module";
 import path from "node:path";
-import type { Page, TestInfo } from "@playwright/test";
+import type { Page, PlaywrightWorkerArgs, TestInfo } from "@playwright/test";
 import type { GameDefinition } from "attract/contract";
 import { wordsOf } from "../../page-probe/src/json-value.ts";
 import { choosePolicy } from "../../play/src/document.ts";
 import { definitionOf } from "../../worker/src/game/load-game.ts";
 import { type Answer, type CommandName, Commands } from "./commands.ts";
 import type { AttractGame, PageOrder } from "./in-page.ts";
-import { openHost } from "./serving.ts";
+import { confinement, openHost } from "./serving.ts";
 import type { GameOptions } from "./types.ts";
 
 /** Text of `in-page.ts`, bundled; the build puts it here. */
 declare const PAGE_SCRIPT: string;
 
 const MAX_WORDS = 1_000;
+type InPage = typeof globalThis & { attractGame: AttractGame };
 const ADDRESS = /^https?:/;
 
-type Obey = (name: CommandName, order: unknown) => Promise<Answer>;
+/** A game that takes commands. */
+export interface Opened {
+  obey(name: CommandName, order: unknown): Promise<Answer>;
+  /** Null: it is a module. */
+  page: Page | null;
+  close(): Promise<void>;
+}
 
 /** The first of `names` that there is, beside the test or beside playwright.config. */
 export function fileOf(name: string, { file, config }: TestInfo, ...others: string[]): string {
@@ -51,10 +58,7 @@ export async function readPolicy(file: string): Promise<{ document: string; mode
 }
 
 /** Plays in Node. */
-export async function openModule(
-  options: GameOptions,
-  info: TestInfo,
-): Promise<{ obey: Obey; close(): void }> {
+export async function openModule(options: GameOptions, info: TestInfo): Promise<Opened> {
   if (options.page === undefined)
     throw new Error('name the module: test.use({ attract: { page: "../src/game.ts" } })');
   const file = fileOf(options.page, info);
@@ -71,39 +75,50 @@ export async function openModule(
     definitionOf({ default: inner?.default ?? inner }, file) as GameDefinition,
     {},
   );
-  return { obey: (name, order) => commands.obey(name, order), close: () => commands.close() };
+  return {
+    obey: (name, order) => commands.obey(name, order),
+    page: null,
+    close: async () => commands.close(),
+  };
 }
 
-/** Plays in the page, which a browser has to itself. */
+/** Plays in the page, in a context of its own: what a test does in others is not bound by it. */
 export async function openPage(
-  page: Page,
+  { browser, playwright }: PlaywrightWorkerArgs,
   options: GameOptions,
   baseURL: string | undefined,
   info: TestInfo,
-): Promise<Obey> {
+): Promise<Opened> {
   const { device, size, inputs, draws = false } = options;
   const { site, ...place } = placeOf(options, baseURL, info);
   const adapter = options.adapter === undefined ? null : await adapterText(fileOf(options.adapter, info));
-  await openHost(page, site, PAGE_SCRIPT);
   const order: PageOrder = { ...place, adapter, device, size, inputs, draws };
-  const problem = await page.evaluate(
-    (given) => (globalThis as unknown as { attractGame: AttractGame }).attractGame.begin(given),
-    order,
-  );
-  if (problem !== null) throw new Error(wordsOf(problem, MAX_WORDS));
-  return async (name, given) => {
-    const answer = await page.evaluate(
-      ([command, value]) =>
-        (globalThis as unknown as { attractGame: AttractGame }).attractGame.obey(command, value),
-      [name, given] as const,
-    );
+  const context = await browser.newContext(confinement(site));
+  const server = await playwright.request.newContext();
+  const page = await context.newPage();
+  const close = async (): Promise<void> => {
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await context.close();
+    await server.dispose();
+  };
+  try {
+    await openHost(page, site, PAGE_SCRIPT, server);
+    const problem = await page.evaluate((given) => (globalThis as InPage).attractGame.begin(given), order);
+    if (problem !== null) throw new Error(wordsOf(problem, MAX_WORDS));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const obey: Opened["obey"] = async (...command) => {
+    const answer = await page.evaluate((given) => (globalThis as InPage).attractGame.obey(...given), command);
     if (typeof answer !== "object" || answer === null)
       throw new Error("the page took the document away that answers for it");
     const shown: unknown = answer.value;
-    if (name === "open" && draws && Array.isArray(shown))
+    if (command[0] === "open" && draws && Array.isArray(shown))
       await page.setViewportSize({ width: Number(shown[0]), height: Number(shown[1]) });
     return answer;
   };
+  return { obey, page, close };
 }
 
 /** Where the page's files come from, and the page there. */

@@ -2,12 +2,14 @@
 
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import type { Page, Route } from "@playwright/test";
+import type { APIRequestContext, BrowserContextOptions, Page, Route } from "@playwright/test";
 import * as adapters from "attract/page";
 import { GAME_POLICY, PACKAGE_HOSTS } from "../../page-clock/src/page-policy.gen.ts";
 
 /** The origin of a page that is a folder: nothing is asked of any network. */
 const ORIGIN = "http://game.localhost";
+/** A port at which nothing listens. */
+const NOWHERE = "http://127.0.0.1:1";
 const HOST = "/.attract/test.html";
 const SDK = "/.attract/page.js";
 /** The document that holds the page's frame; adapters import what a bundler would have given them. */
@@ -19,9 +21,29 @@ const HEADERS = { "content-security-policy": GAME_POLICY };
 const PORTAL = /poki-sdk|crazygames-sdk|youtube\.com\/game_api|gamedistribution\.com\/main/;
 const PORTAL_TEXT = "attractInstallPortal?.(document.currentScript.src);";
 
-/** Opens the document that holds the game's page, in `page`. @param site an absolute folder, or the address of a server. */
-export async function openHost(page: Page, site: string, script: string): Promise<void> {
-  const isServed = /^https?:/.test(site);
+/**
+ * What the browser may connect to at all, since a route sees neither connections that are made in advance, nor what a redirect
+ * leads to, nor threads that a thread starts.
+ */
+export function confinement(site: string): BrowserContextOptions {
+  const allowed = PACKAGE_HOSTS.map((host) => `https://${host}`);
+  if (isAddress(site)) allowed.push(new URL(site).host);
+  return { serviceWorkers: "block", proxy: { server: NOWHERE, bypass: ["<-loopback>", ...allowed].join() } };
+}
+
+/**
+ * Opens the document that holds the game's page, in `page`.
+ *
+ * @param site an absolute folder, or the address of a server.
+ * @param server what asks that server.
+ */
+export async function openHost(
+  page: Page,
+  site: string,
+  script: string,
+  server: APIRequestContext,
+): Promise<void> {
+  const isServed = isAddress(site);
   const origin = isServed ? new URL(site).origin : ORIGIN;
   await page.route(/^https?:/, async (route) => {
     const url = new URL(route.request().url());
@@ -34,15 +56,19 @@ export async function openHost(page: Page, site: string, script: string): Promis
     // A service worker could answer its page by documents without a policy.
     else if (url.origin !== origin || "service-worker" in route.request().headers())
       await route.abort("blockedbyclient");
-    else if (isServed) await fulfillServed(route);
+    else if (isServed) await fulfillServed(route, server);
     else await fulfillFile(route, site, url.pathname);
   });
   await page.addInitScript({ content: script });
   await page.goto(origin + HOST);
 }
 
-async function fulfillServed(route: Route): Promise<void> {
-  const response = await route.fetch({ maxRedirects: 0 });
+function isAddress(site: string): boolean {
+  return /^https?:/.test(site);
+}
+
+async function fulfillServed(route: Route, server: APIRequestContext): Promise<void> {
+  const response = await server.fetch(route.request(), { maxRedirects: 0 });
   await route.fulfill({ response, headers: { ...response.headers(), ...HEADERS } });
 }
 
