@@ -102,13 +102,14 @@ export class Sitting {
     { claim, look }: { claim?: ClaimWatch; look?(instance: Instance, step: number): void } = {},
   ): Promise<Played> {
     const { instance } = this;
-    const begun = instance.episodeTicks;
+    let begun = instance.episodeTicks;
     let steps = 0;
     let isFailed = false;
     player.begin(0);
     this.#watch.begin(instance.game);
     try {
       if (this.#isStale) await this.#rest();
+      begun = instance.episodeTicks;
       for (; steps < maxSteps && !instance.episodeOver; steps++) {
         look?.(instance, steps);
         if (!player.act(instance, steps, this.#actions)) break;
@@ -125,8 +126,8 @@ export class Sitting {
       isFailed = true;
     } finally {
       this.#watch.end();
+      await this.#letGo();
     }
-    await this.#settle();
     const { episodeReturns, endReason } = instance;
     return {
       steps,
@@ -173,9 +174,7 @@ export class Sitting {
     } catch (error) {
       throw hands.explain(error);
     } finally {
-      hands.hold([]);
-      hands.lift();
-      await this.#settle();
+      await this.#letGo();
     }
   }
 
@@ -216,7 +215,10 @@ export class Sitting {
     await this.#yielder.yield();
   }
 
-  async #settle(): Promise<void> {
+  /** Nothing is held from one command to the next. */
+  async #letGo(): Promise<void> {
+    this.#copies.hands?.hold([]);
+    this.#copies.hands?.lift();
     // The browser reports rejections in the turns that follow.
     await this.#turn();
     await this.#copies.settle(
