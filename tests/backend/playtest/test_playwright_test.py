@@ -165,7 +165,12 @@ def lay(folder: Path, case: Case, *, is_faulty: bool) -> None:
     write_library(tests, adapter)
 
 
-BUILDS = ("faulty", "clean")
+def share_library(folder: Path, tests: Path) -> None:
+    """Playwright compiles each copy of the library: those that are loaded alike are one."""
+    if not (folder / LIBRARY).exists():
+        shutil.copy(tests / LIBRARY, folder)
+    (tests / LIBRARY).unlink()
+    (tests / LIBRARY).symlink_to(folder / LIBRARY)
 
 
 def lay_build(folder: Path, build: str, case: Case, tests: str | None) -> str:
@@ -176,6 +181,8 @@ def lay_build(folder: Path, build: str, case: Case, tests: str | None) -> str:
     """
     name = "-".join((build, tests or "", case.name))
     lay(folder / name, replace(case, name=name), is_faulty=build == "faulty")
+    if tests is None:
+        share_library(folder, folder / name / "tests")
     if tests is not None:
         (folder / name / "package.json").write_text("{}")
         (folder / name / "tests" / "package.json").write_text(json.dumps({"type": tests}))
@@ -208,6 +215,7 @@ def test_it_is_red_on_the_fault_and_green_on_the_clean_build(
     # A known error of the baseline is no failure.
     for name, known in (("known", "no door #"), ("another", "no window")):
         lay(tmp_path / name, replace(says, name=name, known=(known,)), is_faulty=True)
+        share_library(tmp_path, tmp_path / name / "tests")
         wanted[name] = name == "known"
     install_playwright(tmp_path)
     outcomes = {name: (ran.is_green, ran.said) for name, ran in run_playwright(tmp_path).items()}
