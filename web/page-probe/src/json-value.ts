@@ -23,13 +23,21 @@ export function wordsOf(text: unknown, length = MAX_WORDS): string {
   return cut.replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
-/** Whole, or to so many digits; null of what is no finite number. */
-export function numberOf(value: unknown, digits = DIGITS): number | null {
+/** Whole, or to six digits; null of what is no finite number. */
+export function numberOf(value: unknown): number | null {
+  return rounded(value, DIGITS);
+}
+
+function rounded(value: unknown, digits: number): number | null {
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
   return Number.isSafeInteger(value) ? value : Number(value.toPrecision(digits));
 }
 
-/** What `value` is as JSON: functions, elements and what is too deep are named, what throws is left out. */
+/**
+ * What `value` is as JSON: functions, elements and what is too deep are named, what throws is left out.
+ *
+ * @param digits of numbers that are not whole.
+ */
 export function jsonOf(value: unknown, digits = DIGITS): Json {
   let left = MAX_VALUES;
   const seen = new Set<object>();
@@ -37,7 +45,7 @@ export function jsonOf(value: unknown, digits = DIGITS): Json {
     if (left-- <= 0) return "…";
     if (now === null || now === undefined) return null;
     if (typeof now === "boolean") return now;
-    if (typeof now === "number") return numberOf(now, digits) ?? String(now);
+    if (typeof now === "number") return rounded(now, digits) ?? String(now);
     if (typeof now === "string") return wordsOf(now);
     if (typeof now !== "object") return `[${typeof now}]`;
     if (seen.has(now)) return "[circular]";
