@@ -164,7 +164,8 @@ def write_leaving_page(folder: Path, heard: Listeners) -> None:
     (folder / "index.html").write_text(f"<!doctype html><title>Leaves</title><script>{text}</script>")
 
 
-@pytest.mark.parametrize("served", [False, True])
+# A server's pages have ways besides: redirects, and files that no route sees.
+@pytest.mark.parametrize("served", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_hostile_page_reaches_no_address(tmp_path: Path, served: bool) -> None:
     install_playwright(tmp_path)
     shutil.copy(WEB / "playwright" / LIBRARY, tmp_path)
