@@ -37,6 +37,23 @@ environment base ""
 "$work/base/bin/attract" look "$work/clone/web/page-games/moles/index.html" --frames 60 --json > "$work/look.json"
 (cd "$work" && base/bin/attract ci "$work/clone/web/page-games/moles/index.html" --seconds 30 | tail -1)
 
+step "the npm package: a documented test"
+npm pack --silent --pack-destination "$out" "$(echo "$work"/base/lib/python*/site-packages/attract/web/playwright)"
+mkdir -p "$work/npm/tests" && cp -r web/page-games/meteors "$work/npm/dist"
+# The page's first two blocks: what every test begins with, and a minute of play.
+awk '/^```ts$/ { n++; on = 1; next } /^```$/ { on = 0 } on && n <= 2' docs/playwright.md > "$work/npm/tests/play.spec.ts"
+chromium=$("$work/base/bin/python" -c 'from attract.browser.chromium import require_chromium; print(require_chromium().path)')
+cat > "$work/npm/playwright.config.mjs" << END
+const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+export default { reporter: "line", use: { launchOptions: { executablePath: "$chromium", args } } };
+END
+(
+  cd "$work/npm"
+  echo '{ "type": "module" }' > package.json
+  npm install --silent --save-dev @playwright/test "$(echo "$out"/attract-rl-*.tgz)"
+  npx playwright test
+)
+
 step "[train]: a game that is learned, and shipped"
 environment train "[train]"
 (cd "$work" && train/bin/attract train cartpole --headless --until-return 475 --exit | tail -5)
@@ -64,5 +81,6 @@ cat << END
 Nothing is published. What a person types:
   git tag v$version && git push origin v$version
   python -m pip install twine && twine upload $out/attract-$version*.whl $out/attract-$version.tar.gz
+  npm publish $out/attract-rl-$version.tgz
   docker push attract:$version
 END

@@ -14,7 +14,7 @@
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   exported-episode/                      the page of `attract export --replay`, likewise
  *   report-page/                           the page of `attract ci --html`, likewise
- *   finding-test/                          attract-test.js, which the Playwright tests of `attract ci` load
+ *   playwright/                            the npm package for one's own tests in Playwright Test; what `attract ci` writes loads it
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
@@ -126,10 +126,6 @@ const SCRIPTS = {
     "page-clock.js": ["page-clock/src/index.ts", { ...STRICT, minify: true }],
     "page-probe.js": ["page-probe/src/index.ts", STRICT],
   },
-  // One classic script: Playwright puts it into pages, and loads it in its own process.
-  "finding-test": {
-    "attract-test.js": ["finding-test/main.ts", { ...STRICT, external: ["node:*"], minify: true }],
-  },
   "node-stepper": { "node-stepper.mjs": ["node-stepper/main.ts", { platform: "node", target: "node20" }] },
 };
 
@@ -188,6 +184,41 @@ async function buildSdk(folder) {
       "./page": { types: types("sdk/src/page/index"), default: "./page.js" },
       "./play": { types: types("play/src/index"), default: "./play.js" },
     },
+  };
+  await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** One module that needs nothing but Playwright: it holds, as a text, the script that it puts into pages. */
+async function buildPlaywright(folder) {
+  const name = "attract-playwright";
+  const script = path.join(folder, "in-page.js");
+  await bundle("playwright/src/in-page.ts", script, { ...STRICT, minify: true });
+  await bundle("playwright/src/index.ts", path.join(folder, `${name}.js`), {
+    platform: "node",
+    external: ["@playwright/test"],
+    minify: true,
+    define: { PAGE_SCRIPT: JSON.stringify(await readFile(script, "utf8")) },
+  });
+  await rm(script);
+  const types = path.join(folder, "types");
+  const tsc = path.join(ROOT, "node_modules", ".bin", "tsc");
+  await run(tsc, ["-p", path.join(WEB, "tsconfig.playwright.json"), "--rootDir", WEB, "--outDir", types]);
+  const [given, own] = await Promise.all(
+    ["types", "index"].map((file) => readFile(path.join(types, "playwright", "src", `${file}.d.ts`), "utf8")),
+  );
+  // In one file: it is copied beside tests.
+  await writeFile(path.join(folder, `${name}.d.ts`), given + own.replace(/^.* from "\.\/.*\n/gm, ""));
+  await rm(types, { recursive: true });
+  await copyFile(path.join(ROOT, "LICENSE"), path.join(folder, "LICENSE"));
+  const { version } = JSON.parse(await readFile(path.join(WEB, "sdk", "package.json"), "utf8"));
+  const manifest = {
+    name: "attract-rl",
+    version,
+    description: "Play a browser game in Playwright Test: virtual clock, players, recorded episodes",
+    license: "MIT",
+    type: "module",
+    exports: { "./playwright": { types: `./${name}.d.ts`, default: `./${name}.js` } },
+    peerDependencies: { "@playwright/test": ">=1.55" },
   };
   await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
@@ -286,7 +317,7 @@ const PARTS = {
   "exported-page": (folder) => buildExported(folder, "exported-page"),
   "exported-episode": (folder) => buildExported(folder, "exported-episode"),
   "report-page": (folder) => buildExported(folder, "report-page"),
-  "finding-test": (folder) => buildScripts(folder, "finding-test"),
+  playwright: buildPlaywright,
   page: (folder) => buildScripts(folder, "page"),
   "page-games": buildPageGames,
   trained: copyTrained,

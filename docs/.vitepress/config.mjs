@@ -33,6 +33,7 @@ export default defineConfig({
           page("The dashboard", "/dashboard"),
           page("Ship it", "/shipping"),
           page("Play every build", "/ci"),
+          page("Test in Playwright", "/playwright"),
           page("Operate a trainer", "/operating"),
         ],
       },

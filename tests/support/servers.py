@@ -38,10 +38,24 @@ def served_page(page: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def served_folder(folder: Path, content_security_policy: str | None = None) -> Iterator[str]:
-    """The address of a server of the files of `folder`, whose pages may do what that policy allows."""
+def served_folder(
+    folder: Path, content_security_policy: str | None = None, away: str | None = None
+) -> Iterator[str]:
+    """The address of a server of the files of `folder`, whose pages may do what that policy allows.
+
+    Args:
+        away: the address to which requests below `/away/` are redirected.
+    """
 
     class Files(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if away is None or not self.path.startswith("/away/"):
+                super().do_GET()
+                return
+            self.send_response(302)
+            self.send_header("Location", f"{away}{self.path}")
+            self.end_headers()
+
         def end_headers(self) -> None:
             if content_security_policy is not None:
                 self.send_header("Content-Security-Policy", content_security_policy)

@@ -36,7 +36,7 @@ from attract.playtest.outcomes import Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd, hashes, is_exported
 from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
-from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_player
+from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_library
 from attract.playtest.report import BuildFinding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
 from attract.playtest.session import STAGES, Playtest
@@ -439,5 +439,5 @@ def _save_findings(
         saved.append(finding)
     if has_tests:
         with writing(folder):
-            write_player(folder, build.module.code if build.description.page is not None else None)
+            write_library(folder, build.module.code if build.description.page is not None else None)
     return report.model_copy(update={"findings": saved})

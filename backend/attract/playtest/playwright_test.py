@@ -14,8 +14,8 @@ from attract.playtest.report import BuildFinding, OracleId
 from attract.playtest.templates import WEB, rendered
 from attract.runs.plain_text import plain
 
-PLAYER: Final = "attract-test.js"
-"""What every test loads: the virtual clock and the player of episodes, in one file without dependencies."""
+LIBRARY: Final = "attract-playwright.js"
+"""What every test imports, in one file that needs nothing but Playwright: the npm package `attract-rl`."""
 ADAPTER: Final = "adapter.js"
 """The adapter of a page game, bundled, beside the tests."""
 TESTABLE: Final[frozenset[OracleId]] = frozenset(
@@ -61,7 +61,7 @@ def playwright_test(
 ) -> str | None:
     """The text of a `.spec.ts`; None: the oracle's finding shows in no single episode.
 
-    The test needs `PLAYER` and the finding's episode file beside it, no server and no Attract. It plays the
+    The test needs `LIBRARY` and the finding's episode file beside it, no server and no Attract. It plays the
     recorded actions under a virtual clock with the recorded seed.
 
     Args:
@@ -73,19 +73,20 @@ def playwright_test(
         return None
     if finding.episode_file is None:
         raise RuntimeError(f"a finding with an episode has an episode_file, got {finding.id!r} without one")
-    order: dict[str, object] = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
+    order: dict[str, object] = {"oracle": finding.oracle, "known": list(known)}
     if finding.text.startswith(NOT_AGAIN):
         order["begins"] = True
     return rendered(
         "finding.spec.ts.j2", json.dumps,
-        finding=finding, game=game, order=Markup(json.dumps(order)), player=PLAYER, adapter=ADAPTER,
+        finding=finding, game=game, order=Markup(json.dumps(order)), library=LIBRARY, adapter=ADAPTER,
         name=f"{finding.id}: {plain(finding.text, 200)}", episode=Path(finding.episode_file).name,
     )  # fmt: skip
 
 
-def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
-    """Put into `folder` what all its tests load: `PLAYER`, and of a page game the bundled adapter."""
-    written = [copy_file(WEB / "finding-test" / PLAYER, folder / PLAYER)]
+def write_library(folder: Path, adapter: bytes | None) -> list[Path]:
+    """Put into `folder` what its tests load: `LIBRARY`, its types, and of a page game the bundled adapter."""
+    names = (LIBRARY, LIBRARY.replace(".js", ".d.ts"))
+    written = [copy_file(WEB / "playwright" / name, folder / name) for name in names]
     if adapter is not None:
         write_atomically(folder / ADAPTER, adapter)
         written.append(folder / ADAPTER)

@@ -168,7 +168,7 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
     assert read_episode(out / first.episode_file).num_steps == recorded().num_steps
     assert second.test_file == "02-error.spec.ts"
     assert '"../src/game.ts"' in (out / second.test_file).read_text()
-    assert (out / "attract-test.js").is_file()
+    assert (out / "attract-playwright.js").is_file()
     assert any("attract replay" in line and "02-error.episode.json" in line for line in lines)
 
 

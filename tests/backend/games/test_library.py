@@ -7,7 +7,7 @@ import pytest
 from attract.commands.new import create_project
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import GameLibrary
-from attract.playtest.playwright_test import WEB, write_player
+from attract.playtest.playwright_test import WEB, write_library
 from attract.schema.game_messages import MethodSource
 
 GAME = """import { defineGame, box, discrete } from "attract";
@@ -228,7 +228,7 @@ async def test_n4_what_ci_and_exports_write_is_no_game(project: Path, web: Path)
     """Bundles with our SDK have the words of its messages: `write export default defineGame({ ... })`."""
     findings = project / "any-name"
     findings.mkdir()
-    write_player(findings, None)
+    write_library(findings, None)
     for name in ("exported-page", "exported-episode"):
         (findings / f"{name}.js").write_bytes((WEB / name / "page.js").read_bytes())
     names = {entry.name for entry in await GameLibrary(project, web).entries()}

@@ -34,7 +34,7 @@ function tableOf(
   const game = hop(options, extra);
   const actions = new PlayerActions(game);
   const yielder = new Yielder();
-  const copies = new GameCopies(game, freshEvery, actions.masks, location.href);
+  const copies = new GameCopies(game, freshEvery, actions.masks, { base: location.href });
   made.push({ copies, yielder });
   const table: EpisodeTable = {
     copies,

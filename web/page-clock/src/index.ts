@@ -8,8 +8,8 @@ type Prepare = (window: Window & typeof globalThis, clock: VirtualClock) => void
 /** Called by a window that has a clock: adopts the clock of a frame within it. */
 type Nest = (window: Window & typeof globalThis) => void;
 
-// The test of a finding loads this also in Node, and Playwright also into a frame that is still empty.
-const isPage = globalThis.window !== undefined && window.location.href !== "about:blank";
+// Playwright puts it also into a frame that is still empty.
+const isPage = window.location.href !== "about:blank";
 const frame = (isPage ? window.frameElement : null) as (HTMLElement & { attractPrepare?: Prepare }) | null;
 const asked = frame?.dataset.attractClock;
 // Not in one of our frames: a person opened the page, and it keeps real time.

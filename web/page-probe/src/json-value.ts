@@ -25,19 +25,27 @@ export function wordsOf(text: unknown, length = MAX_WORDS): string {
 
 /** Whole, or to six digits; null of what is no finite number. */
 export function numberOf(value: unknown): number | null {
-  if (typeof value !== "number" || !Number.isFinite(value)) return null;
-  return Number.isSafeInteger(value) ? value : Number(value.toPrecision(DIGITS));
+  return rounded(value, DIGITS);
 }
 
-/** What `value` is as JSON: functions, elements and what is too deep are named, what throws is left out. */
-export function jsonOf(value: unknown): Json {
+function rounded(value: unknown, digits: number): number | null {
+  if (typeof value !== "number" || !Number.isFinite(value)) return null;
+  return Number.isSafeInteger(value) ? value : Number(value.toPrecision(digits));
+}
+
+/**
+ * What `value` is as JSON: functions, elements and what is too deep are named, what throws is left out.
+ *
+ * @param digits of numbers that are not whole.
+ */
+export function jsonOf(value: unknown, digits = DIGITS): Json {
   let left = MAX_VALUES;
   const seen = new Set<object>();
   const inner = (now: unknown, depth: number): Json => {
     if (left-- <= 0) return "…";
     if (now === null || now === undefined) return null;
     if (typeof now === "boolean") return now;
-    if (typeof now === "number") return numberOf(now) ?? String(now);
+    if (typeof now === "number") return rounded(now, digits) ?? String(now);
     if (typeof now === "string") return wordsOf(now);
     if (typeof now !== "object") return `[${typeof now}]`;
     if (seen.has(now)) return "[circular]";

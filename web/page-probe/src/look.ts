@@ -6,8 +6,6 @@ import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import { alerts } from "../../page-clock/src/dialogs.ts";
 import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
-import { drawn } from "../../sdk/src/page/drawn.ts";
-import { made } from "../../sdk/src/page/made.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
 import { isForTouch } from "./clicks.ts";
 import { noteConsole } from "./console-lines.ts";
@@ -15,6 +13,7 @@ import { compiledNote, engineOf } from "./contracts.ts";
 import { effectsOf, globalsSeen } from "./effects.ts";
 import { type GivenInput, GivenInputs } from "./given-inputs.ts";
 import { type Json, jsonOf, wordsOf } from "./json-value.ts";
+import { valueIn } from "./page-expression.ts";
 import { PageScripts } from "./page-scripts.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 import { globalsOf, pristineNames, scriptsOf, variablesOf } from "./roots.ts";
@@ -353,25 +352,11 @@ class Looking {
     const { expression } = this.#order;
     if (expression === null) return null;
     try {
-      const evaluated = this.#evaluated(window, expression);
-      const value = typeof evaluated === "function" ? evaluated(window) : evaluated;
-      return { value: jsonOf(value), error: null };
+      return { value: jsonOf(valueIn(window, expression)), error: null };
     } catch (error) {
       const { name, message } = (error ?? {}) as Partial<Error>;
       return { value: null, error: wordsOf(message === undefined ? error : `${name}: ${message}`) };
     }
-  }
-
-  /** In the page, where variables of its classic scripts are known; with what adapters have besides. */
-  #evaluated(window: PageWindow, expression: string): unknown {
-    let made_: unknown;
-    try {
-      made_ = window.eval(`(w, made, drawn) => (${expression}\n)`);
-    } catch {
-      // Statements rather than an expression.
-      return window.eval(expression);
-    }
-    return (made_ as (...given: unknown[]) => unknown)(window, made, drawn);
   }
 }
 

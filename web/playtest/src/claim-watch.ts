@@ -66,12 +66,13 @@ export class ClaimWatch {
 
   /**
    * @param isPage whether the game lives in a page: its variables, `w`, `made` and `drawn` can be named; of a module `game`.
+   * @param load what makes a module of a text.
    */
-  static async of(text: string, isPage: boolean): Promise<ClaimWatch> {
+  static async of(text: string, isPage: boolean, load = importText): Promise<ClaimWatch> {
     const comparisons = comparisonsOf(text);
     if (isPage) return new ClaimWatch(text, comparisons, null);
     const code = `export default (game) => [${sourcesOf(text, comparisons).join(", ")}];`;
-    const ofModule = await importText(code, "claim.js").then(
+    const ofModule = await load(code, "claim.js").then(
       ({ default: compiled }) => compiled as Compiled,
       (error: unknown) => () => {
         throw error;

@@ -6,7 +6,7 @@ import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import type { PageWindow } from "attract/page-adapter";
 import { ownError, type PageFrame } from "../../worker/src/page/page-frame.ts";
-import { PageFrames } from "../../worker/src/page/page-frames.ts";
+import { PageFrames, type PageFramesOptions } from "../../worker/src/page/page-frames.ts";
 import type { HeardError } from "./alarms.ts";
 import { pageConsoleText, stackOf, textOf } from "./thread-errors.ts";
 
@@ -66,9 +66,14 @@ export class GameCopies {
   /**
    * @param freshEvery see `PlaytestGame`.
    * @param masks where the copies write what is allowed, per agent.
-   * @param base see `PageFramesOptions`.
+   * @param pages what is different in its pages.
    */
-  constructor(game: GameDefinition, freshEvery: number, masks: readonly Uint8Array[], base?: string) {
+  constructor(
+    game: GameDefinition,
+    freshEvery: number,
+    masks: readonly Uint8Array[],
+    pages: Pick<PageFramesOptions, "base" | "draws" | "webGl"> = {},
+  ) {
     const { page } = game;
     this.#masks = masks;
     this.#freshEvery = freshEvery;
@@ -79,7 +84,7 @@ export class GameCopies {
       page === undefined
         ? null
         : new PageFrames(game, {
-            base,
+            ...pages,
             maxCopies: 1,
             // Nor does it load the page of an episode that does not come.
             isFresh: isFresh || page.reset === "reload",
@@ -155,6 +160,11 @@ export class GameCopies {
   /** Of the page that is played in; null: the game is a module. */
   get window(): PageWindow | null {
     return this.#frame?.window ?? null;
+  }
+
+  /** What presses keys and the pointer in it; null: the game is a module. */
+  get hands(): PageFrame | null {
+    return this.#frame;
   }
 
   /** Waits for what the page has asked for, at most a second: whether it is there is known then. */

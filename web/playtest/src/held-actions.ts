@@ -49,6 +49,11 @@ export function idleAction({ action, idle }: GameDefinition): number[] {
   return idle === undefined ? restAction(action) : asRecorded(action, resolveAction("idle", action, idle));
 }
 
+/** The action of a label, or of a person's key, as it travels. Raises ConfigurationError where there is no such. */
+export function namedAction({ action, keys = {} }: GameDefinition, name: string): number[] {
+  return asRecorded(action, resolveAction("press", action, keys[name] ?? name));
+}
+
 function restAction(space: ActionSpace): number[] {
   return asRecorded(space, new Array<number>(numActionComponents(space)).fill(0));
 }

@@ -1,17 +1,23 @@
-/** The page of a stranger under the Playwright test that `attract ci` wrote: it gets its own files, and no way out. */
+/** The page of a stranger in Playwright Test: it gets its own files, and no way out. */
 
 import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { playInPage } from "../../../web/finding-test/runner.ts";
 import { GAME_POLICY } from "../../../web/page-clock/src/page-policy.gen.ts";
+import { openHost } from "../../../web/playwright/src/serving.ts";
 
-type Handler = Parameters<Parameters<typeof playInPage>[0]["route"]>[1];
+interface Answer {
+  headers?: Record<string, string>;
+  path?: string;
+  response?: unknown;
+  status?: number;
+}
+type Handler = (route: object) => Promise<void>;
 let folder: string;
 
 beforeAll(async () => {
-  const top = await mkdtemp(path.join(tmpdir(), "finding-test-"));
+  const top = await mkdtemp(path.join(tmpdir(), "playwright-"));
   folder = path.join(top, "site");
   await mkdir(path.join(folder, "node_modules", ".pnpm"), { recursive: true });
   await writeFile(path.join(top, "key"), "PRIVATE KEY");
@@ -30,14 +36,13 @@ async function asked(url: string, site = folder, headers: Record<string, string>
     },
     addInitScript: async () => {},
     goto: async () => {},
-    evaluate: async () => ({ failures: [], notes: [] }) as never,
   };
-  await playInPage(page, { script: "", game: "", site, page: "index.html" }, {} as never);
+  const server = { fetch: async () => ({ headers: () => ({ "content-type": "image/svg+xml" }) }) };
+  await openHost(page as never, site, "", server as never);
   let outcome = "";
   await handler?.({
     request: () => ({ url: () => url, headers: () => headers }),
-    fetch: async () => ({ headers: () => ({ "content-type": "image/svg+xml" }) }),
-    fulfill: async (answer) => {
+    fulfill: async (answer: Answer) => {
       expect(answer.headers?.["content-security-policy"]).toBe(GAME_POLICY);
       const name = answer.path === undefined ? "" : path.relative(folder, answer.path);
       outcome = answer.response === undefined ? name || String(answer.status ?? "ours") : "served";
