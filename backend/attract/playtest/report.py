@@ -1,10 +1,13 @@
 """The report of a playtest: what `attract ci --json` prints and all other forms of it are made from."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from attract.playtest.causes import plain_text
 from attract.schema.base import Count, FiniteModel, Name, Text
+from attract.schema.devices import DeviceName
 from attract.schema.match import OutsideReport
 from attract.schema.recorded_episode import RecordedEpisode
 
@@ -29,12 +32,18 @@ ORACLES: Final[tuple[OracleId, ...]] = OracleId.__args__  # pyright: ignore[repo
 """All, in the order in which reports list them."""
 
 
+Level = Literal["off", "warn", "error"]
+"""What is made of a finding: nothing, a warning, or a failure of the build."""
+
+
 class BuildFinding(FiniteModel):
     """One cause, as an oracle found it."""
 
     id: Name
     """Stable: the oracle's id, of `changed` and `unreached` with the number: `changed:return:lower`."""
     oracle: OracleId
+    level: Level = "error"
+    """By the rules of `attract.config.ts`; a warning fails no build."""
     text: Text
     """One sentence."""
     file: Text | None = None
@@ -54,6 +63,8 @@ class BuildFinding(FiniteModel):
     """The shortest episode that shows it; written as a file of its own."""
     episode_file: Text | None = None
     """Name of that file, below the output folder."""
+    devices: list[DeviceName] = []
+    """On which it was seen, where the build was played on several; its episode is of the first."""
     sheet_file: Text | None = None
     """Name of a PNG of moments around it, below the output folder; None: of a module, or none was taken."""
     replay_game: Text | None = None
@@ -62,11 +73,14 @@ class BuildFinding(FiniteModel):
     """Name of a Playwright test that plays it, below the output folder."""
 
 
+StateName = Literal["passed", "found", "not_judged"]
+
+
 class OracleState(FiniteModel):
     """Verdict of one oracle on the build."""
 
     oracle: OracleId
-    state: Literal["passed", "found", "not_judged"]
+    state: StateName
     note: Text = ""
     """Why it was not judged, or what it could not see."""
 
@@ -75,6 +89,8 @@ class PlayerOutcome(FiniteModel):
     """What one player did, over all its episodes."""
 
     player: Text
+    device: DeviceName | None = None
+    """None: the build was played on one."""
     episodes: Count
     return_mean: float | None
     length_mean: float | None
@@ -115,3 +131,66 @@ class Report(FiniteModel):
     def exit_code(self) -> int:
         """0 plays, 1 findings, 2 could not be played."""
         return {"plays": 0, "findings": 1, "not_played": 2}[self.verdict]
+
+
+def joined(reports: Sequence[tuple[DeviceName, Report]]) -> tuple[Report, list[tuple[int, int]]]:
+    """One report of a build that was played on several devices; its verdict is the worst.
+
+    Returns: the report, in which a finding that several devices have stands once, and for each of its
+        findings the place of its report and its place there.
+    """
+    found: dict[tuple[str, str], BuildFinding] = {}
+    known: dict[tuple[str, str], BuildFinding] = {}
+    places: dict[tuple[str, str], tuple[int, int]] = {}
+    for number, (device, report) in enumerate(reports):
+        for all_of_them, own in ((found, report.findings), (known, report.known)):
+            for place, finding in enumerate(own):
+                key = finding.id, plain_text(finding.text)
+                first = all_of_them.setdefault(key, finding)
+                all_of_them[key] = first.model_copy(update={"devices": [*first.devices, device]})
+                if all_of_them is found:
+                    places.setdefault(key, (number, place))
+    each = [report for _, report in reports]
+    problems = [f"{device}: {report.problem}" for device, report in reports if report.problem is not None]
+    players = [
+        outcome.model_copy(update={"device": device})
+        for device, report in reports
+        for outcome in report.players
+    ]
+    whole = max(each, key=lambda report: report.exit_code).model_copy(
+        update={
+            "game_id": next((report.game_id for report in each if report.game_id), ""),
+            "build": next((report.build for report in each if report.build), ""),
+            "baseline_build": next((report.baseline_build for report in each if report.baseline_build), None),
+            "problem": "\n".join(problems) or None,
+            "findings": list(found.values()),
+            "known": list(known.values()),
+            "left_out": sum(report.left_out for report in each),
+            "oracles": _joined_states(reports),
+            "players": players,
+            "outside": [outside for report in each for outside in report.outside],
+            "episodes": sum(report.episodes for report in each),
+        }
+    )
+    return whole, list(places.values())
+
+
+def _joined_states(reports: Sequence[tuple[DeviceName, Report]]) -> list[OracleState]:
+    joined_states: list[OracleState] = []
+    for oracle in ORACLES:
+        own = [
+            (device, state)
+            for device, report in reports
+            for state in report.oracles
+            if state.oracle == oracle
+        ]
+        if not own:
+            continue
+        states = {state.state for _, state in own}
+        worst: StateName = (
+            "found" if "found" in states else "passed" if states == {"passed"} else "not_judged"
+        )
+        notes = {state.note for _, state in own}
+        note = own[0][1].note if len(notes) == 1 else "; ".join(f"{at}: {s.note}" for at, s in own if s.note)
+        joined_states.append(OracleState(oracle=oracle, state=worst, note=note))
+    return joined_states

@@ -12,7 +12,7 @@ from attract.cli import COMMANDS
 from attract.commands import exported_page
 from attract.commands.check import save_checked
 from attract.commands.ci import CiOptions
-from attract.commands.ci_playing import write_outputs
+from attract.commands.ci_outputs import DevicePlay, write_outputs
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.evaluating import save_episodes
 from attract.commands.export import write_page
@@ -82,7 +82,8 @@ def ci(out: Path) -> None:
     module = GameModule(counting_game(), b"adapter", None)
     outputs = CiOptions(out=out, junit=out / "junit.xml", html=out / "report.html")
     finding = failed(found(recorded(error="gone"), episode_file=None, test_file=None))
-    write_outputs(outputs, finding, Build(module, description), TestedPage("..", description.page or ""))
+    tested = TestedPage("..", description.page or "")
+    write_outputs(outputs, [DevicePlay(finding, Build(module, description), tested)])
     with writing(out / "base.json"):
         write_baseline(out / "base.json", baseline(), outcomes(1), 1)
 
