@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from attract.commands.ci import CiOptions
@@ -39,12 +38,6 @@ class DevicePlay:
     """None: it is the only one."""
 
 
-def folder_of(options: CiOptions, device: DeviceName | None) -> Path:
-    """Where the findings of a device go: with several each has its own, for its adapter differs."""
-    folder = options.folder.absolute()
-    return folder if device is None else folder / device
-
-
 def check_outputs(options: CiOptions) -> None:
     """Raises: ConfigurationError: a file could not be written."""
     for path in (options.folder.absolute(), options.junit, options.html):
@@ -75,12 +68,10 @@ def write_outputs(
         (play.device, own) for play, own in zip(plays, saved, strict=True) if play.device is not None
     ]
     if on_each:
-        report, places = joined(on_each)
-        pictures = {
-            at: plays[number].pictures[place]
-            for at, (number, place) in enumerate(places)
-            if place in plays[number].pictures
-        }
+        report, pictures, first = joined(on_each), {}, 0
+        for play in plays:
+            pictures |= {first + place: each for place, each in play.pictures.items()}
+            first += len(play.report.findings)
     report = report.model_copy(update={"seconds": seconds})
     # Also of a build that plays: the report of an earlier one would stay.
     write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
@@ -101,14 +92,14 @@ def write_outputs(
 def _save_findings(options: CiOptions, play: DevicePlay) -> Report:
     """Write the episode of each finding, its sheet of pictures, and its test where one can show it."""
     folder, report, build, pictures = options.folder.absolute(), play.report, play.build, play.pictures
-    below = "" if play.device is None else f"{play.device}/"
+    prefix = "" if play.device is None else f"{play.device}-"
     saved: list[BuildFinding] = []
     has_tests = False
     for number, finding in enumerate(report.findings, 1):
         if finding.episode is None:
             saved.append(finding)
             continue
-        name = f"{below}{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
+        name = f"{prefix}{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
         write_output(folder / f"{name}{SUFFIX}", written(finding.episode))
         finding = finding.model_copy(update={"episode_file": f"{name}{SUFFIX}"})
         if number - 1 in pictures and pictures[number - 1].sheet:
@@ -121,7 +112,9 @@ def _save_findings(options: CiOptions, play: DevicePlay) -> Report:
             has_tests = True
         saved.append(finding)
     if has_tests and build is not None:
-        own = folder_of(options, play.device)
-        with writing(own):
-            write_player(own, build.module.code if build.description.page is not None else None)
+        with writing(folder):
+            if isinstance(play.tested, TestedPage):
+                write_player(folder, build.module.code, play.tested.adapter)
+            else:
+                write_player(folder, None)
     return report.model_copy(update={"findings": saved})

@@ -5,13 +5,14 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from attract.browser.chromium import require_chromium
 from attract.commands.chosen_game import Chosen, choose_game
 from attract.commands.ci import CiOptions
-from attract.commands.ci_outputs import DevicePlay, check_outputs, folder_of, write_outputs
+from attract.commands.ci_outputs import DevicePlay, check_outputs, write_outputs
 from attract.commands.crowd_play import (
     crowd_gateway,
     find_build,
@@ -131,7 +132,10 @@ async def _played_on(
                 # A wrong option is said before anything is played.
                 policies = await find_policies(gateway, options.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
-                tested = game_for_tests(gateway, build, chosen.game, folder_of(options, device))
+                tested = game_for_tests(gateway, build, chosen.game, options.folder)
+                if isinstance(tested, TestedPage) and device is not None:
+                    # Each device has its own.
+                    tested = replace(tested, adapter=f"{device}-{tested.adapter}")
                 if baseline is not None:
                     known_errors = [each.text for each in baseline.known if each.id == "error"]
                 report = await _judged(

@@ -46,7 +46,7 @@ class TestedModule:
 
 @dataclass(frozen=True)
 class TestedPage:
-    """A game in its built page; its adapter is `ADAPTER` beside the test."""
+    """A game in its built page; its adapter lies beside the test."""
 
     __test__ = False
 
@@ -54,6 +54,8 @@ class TestedPage:
     """The folder that the page is served from, as the test's folder names it; or an address."""
     page: str
     """The page as a path in it; empty where `site` is the page's address."""
+    adapter: str = ADAPTER
+    """Name of its adapter, beside the test."""
 
 
 def playwright_test(
@@ -78,15 +80,15 @@ def playwright_test(
         order["begins"] = True
     return rendered(
         "finding.spec.ts.j2", json.dumps,
-        finding=finding, game=game, order=Markup(json.dumps(order)), player=PLAYER, adapter=ADAPTER,
+        finding=finding, game=game, order=Markup(json.dumps(order)), player=PLAYER,
         name=f"{finding.id}: {plain(finding.text, 200)}", episode=Path(finding.episode_file).name,
     )  # fmt: skip
 
 
-def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
+def write_player(folder: Path, adapter: bytes | None, name: str = ADAPTER) -> list[Path]:
     """Put into `folder` what all its tests load: `PLAYER`, and of a page game the bundled adapter."""
     written = [copy_file(WEB / "finding-test" / PLAYER, folder / PLAYER)]
     if adapter is not None:
-        write_atomically(folder / ADAPTER, adapter)
-        written.append(folder / ADAPTER)
+        write_atomically(folder / name, adapter)
+        written.append(folder / name)
     return written

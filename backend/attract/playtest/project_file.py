@@ -115,8 +115,9 @@ class ProjectFile:
         """What is played, as a command's GAME."""
         names = (self._places[name] for name in ("game", "adapter", "page"))
         given = next(given for given in names if given is not None)
+        relative = given if "://" in given else Path(os.path.relpath(given)).as_posix()
         # With a dot: a folder may be called as a bundled game is.
-        return given if "://" in given else f"./{Path(os.path.relpath(given)).as_posix()}"
+        return relative if "/" in relative else f"./{relative}"
 
     def is_of(self, game: str, runs_dir: Path) -> bool:
         """Whether a GAME of a command line means what this file names."""

@@ -5,7 +5,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from attract.playtest.causes import plain_text
 from attract.schema.base import Count, FiniteModel, Name, Text
 from attract.schema.devices import DeviceName
 from attract.schema.match import OutsideReport
@@ -63,8 +62,8 @@ class BuildFinding(FiniteModel):
     """The shortest episode that shows it; written as a file of its own."""
     episode_file: Text | None = None
     """Name of that file, below the output folder."""
-    devices: list[DeviceName] = []
-    """On which it was seen, where the build was played on several; its episode is of the first."""
+    device: DeviceName | None = None
+    """On which it was seen; None: the build was played on one."""
     sheet_file: Text | None = None
     """Name of a PNG of moments around it, below the output folder; None: of a module, or none was taken."""
     replay_game: Text | None = None
@@ -73,7 +72,9 @@ class BuildFinding(FiniteModel):
     """Name of a Playwright test that plays it, below the output folder."""
 
 
-StateName = Literal["passed", "found", "not_judged"]
+StateName = Literal["found", "not_judged", "passed"]
+WORST: Final[tuple[StateName, ...]] = StateName.__args__  # pyright: ignore[reportAttributeAccessIssue]
+"""The worst first."""
 
 
 class OracleState(FiniteModel):
@@ -133,64 +134,28 @@ class Report(FiniteModel):
         return {"plays": 0, "findings": 1, "not_played": 2}[self.verdict]
 
 
-def joined(reports: Sequence[tuple[DeviceName, Report]]) -> tuple[Report, list[tuple[int, int]]]:
-    """One report of a build that was played on several devices; its verdict is the worst.
-
-    Returns: the report, in which a finding that several devices have stands once, and for each of its
-        findings the place of its report and its place there.
-    """
-    found: dict[tuple[str, str], BuildFinding] = {}
-    known: dict[tuple[str, str], BuildFinding] = {}
-    places: dict[tuple[str, str], tuple[int, int]] = {}
-    for number, (device, report) in enumerate(reports):
-        for all_of_them, own in ((found, report.findings), (known, report.known)):
-            for place, finding in enumerate(own):
-                key = finding.id, plain_text(finding.text)
-                first = all_of_them.setdefault(key, finding)
-                all_of_them[key] = first.model_copy(update={"devices": [*first.devices, device]})
-                if all_of_them is found:
-                    places.setdefault(key, (number, place))
+def joined(reports: Sequence[tuple[DeviceName, Report]]) -> Report:
+    """One report of a build that was played on several devices, with the worst verdict."""
     each = [report for _, report in reports]
-    problems = [f"{device}: {report.problem}" for device, report in reports if report.problem is not None]
-    players = [
-        outcome.model_copy(update={"device": device})
-        for device, report in reports
-        for outcome in report.players
-    ]
-    whole = max(each, key=lambda report: report.exit_code).model_copy(
-        update={
-            "game_id": next((report.game_id for report in each if report.game_id), ""),
-            "build": next((report.build for report in each if report.build), ""),
-            "baseline_build": next((report.baseline_build for report in each if report.baseline_build), None),
-            "problem": "\n".join(problems) or None,
-            "findings": list(found.values()),
-            "known": list(known.values()),
-            "left_out": sum(report.left_out for report in each),
-            "oracles": _joined_states(reports),
-            "players": players,
-            "outside": [outside for report in each for outside in report.outside],
-            "episodes": sum(report.episodes for report in each),
-        }
-    )
-    return whole, list(places.values())
-
-
-def _joined_states(reports: Sequence[tuple[DeviceName, Report]]) -> list[OracleState]:
-    joined_states: list[OracleState] = []
-    for oracle in ORACLES:
-        own = [
-            (device, state)
-            for device, report in reports
-            for state in report.oracles
-            if state.oracle == oracle
+    states: dict[OracleId, OracleState] = {}
+    for device, report in reports:
+        for state in report.oracles:
+            known = states.get(state.oracle)
+            if known is None or WORST.index(state.state) < WORST.index(known.state):
+                note = f"{device}: {state.note}" if state.note else ""
+                states[state.oracle] = state.model_copy(update={"note": note})
+    fields: dict[str, object] = {
+        name: [
+            one.model_copy(update={"device": at}) for at, report in reports for one in getattr(report, name)
         ]
-        if not own:
-            continue
-        states = {state.state for _, state in own}
-        worst: StateName = (
-            "found" if "found" in states else "passed" if states == {"passed"} else "not_judged"
+        for name in ("findings", "known", "players")
+    }
+    fields |= {name: sum(getattr(report, name) for report in each) for name in ("left_out", "episodes")}
+    for name in ("game_id", "build", "baseline_build"):
+        fields[name] = next(
+            (value for report in each if (value := getattr(report, name))), getattr(each[0], name)
         )
-        notes = {state.note for _, state in own}
-        note = own[0][1].note if len(notes) == 1 else "; ".join(f"{at}: {s.note}" for at, s in own if s.note)
-        joined_states.append(OracleState(oracle=oracle, state=worst, note=note))
-    return joined_states
+    problems = [f"{device}: {report.problem}" for device, report in reports if report.problem]
+    fields |= {"problem": "\n".join(problems) or None, "oracles": list(states.values())}
+    fields["outside"] = [outside for report in each for outside in report.outside]
+    return max(each, key=lambda report: report.exit_code).model_copy(update=fields)

@@ -48,7 +48,7 @@ def place_text(finding: BuildFinding) -> str:
 
 def moment_text(finding: BuildFinding) -> str:
     """Who played, and when it happened: `random, at 2.1 s (step 63)`; empty where nothing is known."""
-    parts = [" and ".join(finding.devices)] if finding.devices else []
+    parts = [] if finding.device is None else [finding.device]
     parts += [] if finding.player is None else [plain(finding.player)]
     if finding.seconds is not None:
         step = "" if finding.step is None else f" (step {finding.step})"

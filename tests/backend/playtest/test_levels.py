@@ -47,35 +47,26 @@ def test_an_error_beside_a_warning_fails_and_is_annotated_first() -> None:
     assert suite.get("failures") == "1"
 
 
-def on_devices() -> tuple[Report, list[tuple[int, int]]]:
-    own = found(recorded(), id="nan", oracle="nan", text="x is 3")
+def test_each_finding_and_player_has_its_device_and_an_oracle_its_worst_state() -> None:
+    players = [PlayerOutcome(player="idle", episodes=3, return_mean=1, length_mean=2)]
     states = [
         OracleState(oracle="error", state="not_judged", note="hangs"),
         OracleState(oracle="nan", state="found"),
     ]
-    players = [PlayerOutcome(player="idle", episodes=3, return_mean=1, length_mean=2)]
-    # Numbers in a text make no other finding.
-    again = failed(
-        found(recorded(), text="x is 7", id="nan", oracle="nan"), WARNING, players=players, oracles=states
-    )
-    return joined([("desktop", failed(own, players=players)), ("phone", again)])
-
-
-def test_what_several_devices_show_stands_once_with_all_of_them() -> None:
-    run, places = on_devices()
-    assert [(each.id, each.devices) for each in run.findings] == [
-        ("nan", ["desktop", "phone"]),
-        ("slow", ["phone"]),
-    ]
-    assert places == [(0, 0), (1, 1)]
+    own = found(recorded(), id="nan", oracle="nan", text="x is 3")
+    desktop = report(players=players)
+    run = joined([("desktop", desktop), ("phone", failed(own, WARNING, players=players, oracles=states))])
+    assert run.exit_code == 1 and run.episodes == 128
+    assert [(each.id, each.device) for each in run.findings] == [("nan", "phone"), ("slow", "phone")]
     assert [(each.player, each.device) for each in run.players] == [("idle", "desktop"), ("idle", "phone")]
-    assert {state.oracle: (state.state, state.note) for state in run.oracles}["error"] == (
-        "not_judged",
-        "hangs",
-    )
+    assert [(each.oracle, each.state, each.note) for each in run.oracles] == [
+        ("error", "not_judged", "phone: hangs"),
+        ("nan", "found", ""),
+    ]
     lines = text_lines(run)
-    assert "  on desktop and phone, random, at 2.1 s (step 21), replayed 2 times on a fresh copy" in lines
+    assert "  on phone, random, at 2.1 s (step 21), replayed 2 times on a fresh copy" in lines
     assert any(line.startswith("  phone idle  ") for line in lines)
+    assert "not judged: error (phone: hangs)" in lines
 
 
 @pytest.mark.parametrize(
@@ -87,14 +78,14 @@ def test_the_worst_device_gives_the_exit_code(verdicts: tuple[str, str], code: i
         report(verdict=verdict, problem="no input" if verdict == "not_played" else None, oracles=[])
         for verdict in verdicts
     ]
-    run, _ = joined([("phone", runs[0]), ("tablet", runs[1])])
+    run = joined([("phone", runs[0]), ("tablet", runs[1])])
     assert run.exit_code == code
     assert run.problem == ("tablet: no input" if code == 2 else None)
 
 
 def test_what_one_device_found_is_shown_though_another_was_not_played() -> None:
     gone = Report(game="g", build="", verdict="not_played", problem="no input")
-    run, _ = joined([("desktop", failed(found(recorded()))), ("phone", gone)])
+    run = joined([("desktop", failed(found(recorded()))), ("phone", gone)])
     text = "\n".join(text_lines(run))
     assert "g was not played: phone: no input" in text and "error: TypeError" in text
     suite = ElementTree.fromstring(junit_xml(run).encode())
