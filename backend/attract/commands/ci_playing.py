@@ -239,7 +239,7 @@ async def _judged(
     description = build.description
     checker = gateway.service.membership.checker
     rules = project.rules
-    max_steps = int(rules.threshold("endless", "steps"))
+    max_steps = max(1, int(rules.threshold("endless", "steps")))
     if baseline is not None and baseline.max_steps != max_steps:
         max_steps = baseline.max_steps
         say(
@@ -391,6 +391,11 @@ def check_played(
     if not played.outcomes.num_episodes and (is_written or not findings):
         why = played.problems.get("error", "give it more time by --seconds")
         raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
+    is_failed = all(outcome.end_reason == "failed" for outcome in played.outcomes.each())
+    if is_failed and not any(finding.level == "error" for finding in findings):
+        # A rule passes a fault in a build that plays: of one that never did nothing is known.
+        what = f": {findings[0].text}" if findings else ""
+        raise AttractError(f"every episode failed, which no rule makes a warning{what}")
 
 
 def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *, knows_inputs: bool) -> None:

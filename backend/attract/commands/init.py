@@ -1,6 +1,5 @@
 """`attract init`: the file that says what is played and how, the first baseline, and a workflow for CI."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,7 +63,7 @@ def init(page: flags.Game | None = None, /, options: InitOptions = InitOptions()
     is_typed = any((folder / place / "attract").is_dir() for place in ("node_modules", "vendor"))
     texts = {Path(NAMES[0]): project_text(field, given, is_typed=is_typed)}
     if options.github:
-        texts[WORKFLOW] = workflow_text(None, has_build=_has_build(folder))
+        texts[WORKFLOW] = workflow_text(None, has_package=(folder / "package.json").is_file())
     console = CommandConsole(stderr=options.json_output)
     write_new(folder, texts)
     for path in texts:
@@ -125,12 +124,3 @@ def found_game(folder: Path) -> str:
 
 def _is_module(path: Path) -> bool:
     return '"attract"' in (text := path.read_text("utf-8", errors="replace")) or "'attract'" in text
-
-
-def _has_build(folder: Path) -> bool:
-    """Whether `npm run build` does something."""
-    try:
-        package = json.loads((folder / "package.json").read_text("utf-8"))
-        return "build" in package["scripts"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False

@@ -142,16 +142,16 @@ def project_text(field: str, game: str, *, is_typed: bool) -> str:
     )
 
 
-def workflow_text(trained: tuple[str, str, str] | None, *, has_build: bool = True) -> str:
+def workflow_text(trained: tuple[str, str, str] | None, *, has_package: bool = True) -> str:
     """The workflow that plays every build.
 
     Args:
         trained: as of `TRAINED`; None: nothing is trained.
-        has_build: whether the project has one.
+        has_package: whether the project has a package.json to build it by.
     """
     text = (WEB / "templates" / "common" / WORKFLOW.name).read_text(encoding="utf-8")
     if trained is None:
-        left_out = ["Check", "Train", *([] if has_build else ["Build"])]
+        left_out = ["Check", "Train", *([] if has_package else ["Build"])]
         steps = re.split(r"(?m)^(?=      - )", text)
         text = "".join(step for step in steps if step.split("\n")[0].split("name: ")[-1] not in left_out)
         trains = (" and trains an agent on it", "[train]", " --policy play", "            runs/play/logs\n")

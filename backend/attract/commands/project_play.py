@@ -2,28 +2,17 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from attract.commands import flags
 from attract.commands.output import CommandConsole, say
 from attract.errors import ConfigurationError
-from attract.playtest.project_file import PLACES, ProjectFile, find_project_file
+from attract.playtest.project_file import find_project_file
 from attract.playtest.rules import USUAL, Rules
 from attract.schema.devices import DeviceName
 from attract.settings.run import ServerSettings
 
-
-class PlayOptions(Protocol):
-    """Options of such a command: None where a flag was not given."""
-
-    @property
-    def json_output(self) -> bool:
-        """Whether stdout is for JSON alone."""
-        ...
-
-
-Options = TypeVar("Options", bound=PlayOptions)
-VALUES: Final = ("seconds", "seed", "policy")
+Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
@@ -50,7 +39,7 @@ def planned(
 
     Args:
         game: as it was named; None: what the file names.
-        options: fields of `VALUES` and `own` that are None are taken from the file.
+        options: `seconds`, `seed`, `policy` and those of `own` are the file's where they are None.
         given: settings from flags and variables.
         example: of the command with a game.
         own: paths of the file that this command has flags for.
@@ -59,7 +48,7 @@ def planned(
     """
     file = find_project_file(Path.cwd())
     if file is not None and game is not None and not file.is_of(game, given.runs_dir):
-        console = CommandConsole(stderr=options.json_output)
+        console = CommandConsole(stderr=getattr(options, "json_output", False))
         say(console, f"{file.path.name} is of another game: nothing of it is used for {game}")
         file = None
     if game is None:
@@ -71,15 +60,13 @@ def planned(
             )
         game = file.game
     if file is not None:
-        options = replace(options, **_missing(options, file, own))  # type: ignore[type-var]
+        said = {name: getattr(file.settings, name) for name in ("seconds", "seed")} | {"policy": file.policy}
+        said |= {name: file.place(name) for name in own}
+        flagless: Any = options
+        missing = {name: value for name, value in said.items() if getattr(options, name) is None}
+        options = replace(flagless, **missing)
     game, server = flags.page_or_game(game, given)
     if file is None:
         return game, options, server, ProjectPlay()
     devices = file.settings.devices if server.page_device is None else ()
     return game, options, server, ProjectPlay(file.rules, file.settings.players, devices, file.path.name)
-
-
-def _missing(options: PlayOptions, file: ProjectFile, own: tuple[str, ...]) -> dict[str, object]:
-    found = {name: getattr(file.settings, name) for name in VALUES} | {"policy": file.policy}
-    found |= {name: file.place(name) for name in PLACES if name in own}
-    return {name: value for name, value in found.items() if getattr(options, name) is None}

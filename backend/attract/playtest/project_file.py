@@ -1,12 +1,12 @@
 """A project's file of what is played, and how: `attract.config.ts` or `.yaml`. It is data, and never run."""
 
-import json
+import ast
 import os
 import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NoReturn
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -29,21 +29,19 @@ CrowdName = Literal["idle", "random", "sticky", "novelty", "hold", "recorded", "
 Place = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$", examples=["./dist"])]
 PLACES: Final = ("page", "game", "adapter", "baseline", "out", "junit", "html")
 """Fields that are paths, relative to the file."""
+EXAMPLE: Final = 'it is data, read and not run: export default { page: "./dist", rules: { slow: "warn" } }'
 STATEMENT: Final = re.compile(
     r"(?:(?:const|let|var) ([\w$]+)=(?P<named>\{.*\});export default \1"
     r"|export default ?(?P<value>\{.*\}));?\s*",
     re.DOTALL,
 )
 TOKEN: Final = re.compile(
-    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\$]|\\.|\$(?!\{))*`)"""
-    r"|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
-    r"|(?P<name>[^\W\d][\w$]*)(?=:)|(?P<word>true|false|null)(?![\w$])|(?P<mark>[{}\[\],:])",
+    r"""(?P<name>[^\W\d][\w$]*)(?=:)|(?P<word>true|false|null)(?![\w$])"""
+    r"""|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[{}\[\],:]|(?P<other>.)""",
     re.DOTALL,
 )
-ESCAPE: Final = re.compile(
-    r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|u\{([0-9a-f]+)\}|(.))", re.DOTALL | re.IGNORECASE
-)
-ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+"""What is in an object of data, as esbuild prints it: no number or text of it is another in Python."""
+WORDS: Final = {"true": "True", "false": "False", "null": "None"}
 
 
 class ProjectSettings(Settings):
@@ -173,7 +171,7 @@ def find_project_file(current: Path) -> ProjectFile | None:
 
 def read_project_file(path: Path) -> ProjectFile:
     """The file at `path`. Raises: ConfigurationError: naming file and field, and what would be right."""
-    data = read_file(path, MAX_BYTES)
+    data = read_file(path, MAX_BYTES, find_project_dir(path))
     if path.suffix in (".yaml", ".yml"):
         values: Mapping[str, Any] = parse_settings(data, path.name)
     else:
@@ -195,62 +193,29 @@ def _parsed(data: bytes, path: Path, esbuild: Path) -> dict[str, Any]:
     Raises: FileError: it is no TypeScript, or exports something that is not written out.
     """
     flags = ("--loader=ts", "--minify-whitespace", "--legal-comments=none", "--charset=utf8")
+    flags = (*flags, "--supported:template-literal=false")
     # Without `--tsconfig-raw` esbuild would look for a tsconfig.json.
-    quiet = ("--tsconfig-raw={}", "--log-level=error", "--color=false", f"--sourcefile={path.name}")
+    quiet = ("--tsconfig-raw={}", "--log-level=warning", "--color=false", f"--sourcefile={path.name}")
     try:
         ended = subprocess.run(
             [str(esbuild), *flags, *quiet], input=data, capture_output=True, timeout=READ_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise FileError(path, f"could not be read in {READ_SECONDS:g} s") from None
-    if ended.returncode != 0:
+    # Also a warning: of a name that is given twice.
+    if ended.returncode != 0 or ended.stderr:
         raise FileError(path, ended.stderr.decode(errors="replace").strip())
     code = ended.stdout.decode(errors="replace")
     statement = STATEMENT.fullmatch(code)
-    if statement is None:
-        _refuse(path, "has no `export default { ... }`, or something beside it")
     try:
-        return json.loads(_as_json(statement["named"] or statement["value"], path), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        _refuse(path, f"is no plain object: {error}")
+        if statement is None:
+            raise ValueError("there is no `export default { ... }`, or something beside it")
+        return ast.literal_eval(TOKEN.sub(_in_python, statement["named"] or statement["value"]))
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise FileError(path, f"is no plain object: {error}", fix=EXAMPLE) from None
 
 
-def _refuse(path: Path, problem: str) -> NoReturn:
-    raise FileError(
-        path,
-        problem,
-        fix='it is data that is read and not run: export default { page: "./dist", rules: { slow: "warn" } }',
-    )
-
-
-def _as_json(code: str, path: Path) -> str:
-    parts: list[str] = []
-    at = 0
-    while at < len(code):
-        token = TOKEN.match(code, at)
-        if token is None:
-            _refuse(path, f"has a value that is not written out: {code[at : at + 40]}")
-        at = token.end()
-        text = token[0]
-        if token.lastgroup == "text":
-            text = json.dumps(ESCAPE.sub(_character, text[1:-1]))
-        elif token.lastgroup == "name":
-            text = json.dumps(text)
-        elif token.lastgroup == "number":
-            text = re.sub(r"^(-?)\.", r"\g<1>0.", text)
-        parts.append(text)
-    return "".join(parts)
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = escape[1] or escape[2] or escape[3]
-    return ESCAPED.get(escape[4], escape[4]) if code is None else chr(int(code, 16))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"{name} is given twice")
-        found[name] = value
-    return found
+def _in_python(token: re.Match[str]) -> str:
+    if token["other"] is not None:
+        raise ValueError(f"not written out: {token.string[token.start() : token.start() + 40]}")
+    return repr(token["name"]) if token["name"] else WORDS.get(token[0], token[0])

@@ -138,12 +138,13 @@ def joined(reports: Sequence[tuple[DeviceName, Report]]) -> Report:
     """One report of a build that was played on several devices, with the worst verdict."""
     each = [report for _, report in reports]
     states: dict[OracleId, OracleState] = {}
-    for device, report in reports:
-        for state in report.oracles:
-            known = states.get(state.oracle)
-            if known is None or WORST.index(state.state) < WORST.index(known.state):
-                note = f"{device}: {state.note}" if state.note else ""
-                states[state.oracle] = state.model_copy(update={"note": note})
+    for oracle in ORACLES:
+        own = [(state, at) for at, report in reports for state in report.oracles if state.oracle == oracle]
+        if own:
+            state, device = min(own, key=lambda each: WORST.index(each[0].state))
+            is_of_one = state.note and any(other.note != state.note for other, _ in own)
+            note = f"{device}: {state.note}" if is_of_one else state.note
+            states[oracle] = state.model_copy(update={"note": note})
     fields: dict[str, object] = {
         name: [
             one.model_copy(update={"device": at}) for at, report in reports for one in getattr(report, name)

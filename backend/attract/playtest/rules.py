@@ -1,8 +1,8 @@
 """What a project makes of each oracle: whether a finding counts, and from which threshold on there is one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
 
@@ -32,13 +32,11 @@ class Rule(Settings):
     """What is made of an oracle's findings; written as a level, or as a level and thresholds."""
 
     level: Level = "error"
-    thresholds: dict[str, float] = Field(default={}, max_length=16)
+    thresholds: dict[str, Annotated[float, Field(gt=0, le=1e6)]] = {}
 
     @model_validator(mode="before")
     @classmethod
     def _written(cls, given: Any) -> Any:
-        if given == {}:
-            return given
         if isinstance(given, str):
             return {"level": given}
         if isinstance(given, list | tuple) and 1 <= len(given) <= 2:  # pyright: ignore[reportUnknownArgumentType]
@@ -56,8 +54,8 @@ class Rules:
         """Of a finding: that of the longest rule that names it: `changed:return` goes before `changed`."""
         parts = finding_id.split(":")
         names = (":".join(parts[:count]) for count in range(len(parts), 0, -1))
-        known = (self.by_name[name] for name in names if name in self.by_name)
-        return next(known, Rule()).level
+        known: list[Level] = [self.by_name[name].level for name in names if name in self.by_name]
+        return known[0] if known else "error"
 
     def threshold(self, oracle: OracleId, name: str) -> float:
         """See `THRESHOLDS`."""
@@ -84,24 +82,16 @@ def check_rules(rules: Mapping[str, Rule]) -> None:
     """Raises: ValueError: a name is that of no oracle, or a threshold that of none of its thresholds."""
     for name, rule in rules.items():
         oracle, *number = name.split(":")
-        if oracle not in ORACLES or (number and oracle not in FAMILIES):
-            near = nearest_name(oracle, ORACLES)
-            which = f"did you mean {near!r}?" if near else f"there are {', '.join(ORACLES)}"
-            if oracle in ORACLES:
-                which = f"only {' and '.join(FAMILIES)} have a finding for each number"
-            raise ValueError(f"there is no rule {name!r}; {which}")
-        known = {} if number else THRESHOLDS.get(oracle, {})
-        for threshold, value in rule.thresholds.items():
+        if oracle not in ORACLES:
+            raise ValueError(f"there is no rule {name!r}; {_meant(oracle, ORACLES)}")
+        if number and oracle not in FAMILIES:
+            raise ValueError(f"{name!r}: only {' and '.join(FAMILIES)} have a finding for each number")
+        known = () if number else tuple(THRESHOLDS.get(oracle, ()))
+        for threshold in rule.thresholds:
             if threshold not in known:
-                near = nearest_name(threshold, known)
-                valid = f"did you mean {near!r}?" if near else f"it has {', '.join(known) or 'none'}"
-                raise ValueError(f"{name} has no threshold {threshold!r}; {valid}")
-            low, high = (
-                (1.0 if threshold in ("steps", "kilobytes") else 0.0),
-                1.0 if threshold == "share" else 1e6,
-            )
-            if not low <= value <= high or (threshold == "steps" and value % 1):
-                whole = "a whole number" if threshold == "steps" else "a number"
-                raise ValueError(
-                    f"{name}.{threshold} must be {whole} from {low:g} to {high:g} (got {value:g})"
-                )
+                raise ValueError(f"{name} has no threshold {threshold!r}; {_meant(threshold, known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    near = nearest_name(name, known)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"

@@ -105,6 +105,17 @@ def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
     check_played(played, [], 100.0, is_written=True)
 
 
+def test_a_rule_passes_no_build_that_fails_in_every_episode() -> None:
+    failed = Outcomes({"idle": {0: Outcome("failed", {})}, "random": {0: Outcome("failed", {})}})
+    warned = finding("error", "it throws").model_copy(update={"level": "warn"})
+    for findings in ([warned], []):
+        with pytest.raises(AttractError, match="every episode failed"):
+            check_played(Played(outcomes=failed), findings, 100.0, is_written=False)
+    check_played(Played(outcomes=failed), [finding("error", "it throws")], 100.0, is_written=False)
+    failed.players["random"][0] = Outcome("terminated", {})
+    check_played(Played(outcomes=failed), [warned], 100.0, is_written=False)
+
+
 def test_a_game_that_no_player_moves_was_not_played() -> None:
     menu, other = Outcome("time_limit", {"return": 60.0}), Outcome("time_limit", {"return": 61.0})
     played = Played(outcomes=Outcomes({"idle": {0: menu, 1: menu}, "random": {0: menu, 1: menu, 2: other}}))

@@ -1,5 +1,6 @@
 """`attract.config.ts` and `.yaml`: where it is looked for, what it may say, and that none of it is run."""
 
+import re
 import time
 from pathlib import Path
 
@@ -9,7 +10,14 @@ from attract.commands import flags
 from attract.commands.project_play import ProjectPlay, planned
 from attract.commands.verify import VerifyOptions
 from attract.errors import ConfigurationError
-from attract.playtest.project_file import NAMES, ProjectFile, find_project_file, read_project_file
+from attract.games.project import REPOSITORY_DIR
+from attract.playtest.project_file import (
+    NAMES,
+    ProjectFile,
+    ProjectSettings,
+    find_project_file,
+    read_project_file,
+)
 from attract.playtest.report import ORACLES
 from attract.playtest.rules import THRESHOLDS, Rule, Rules
 from attract.settings.run import ServerSettings
@@ -44,6 +52,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).mkdir(parents=True)
     (folder / "dist" / "index.html").write_text("<canvas>")
     monkeypatch.chdir(folder)
+    # A flag sets it for what a command starts: it is put back afterwards.
+    monkeypatch.setenv("ATTRACT_PAGE_DEVICE", "")
     return folder
 
 
@@ -113,9 +123,11 @@ def test_two_files_are_refused(project: Path) -> None:
         ("rules: { slow: 'wran' }", "did you mean 'warn'?"),
         ("rules: { 'soft-lok': 'warn' }", "did you mean 'soft-lock'?"),
         ("rules: { slow: ['warn', { tims: 3 }] }", "did you mean 'times'?"),
-        ("rules: { nan: ['warn', { share: 1 }] }", "it has none"),
-        ("rules: { slow: ['warn', { share: 2 }] }", "slow.share must be a number from 0 to 1 (got 2)"),
-        ("rules: { endless: ['warn', { steps: 1.5 }] }", "must be a whole number"),
+        ("rules: { nan: ['warn', { share: 1 }] }", "there are none"),
+        (
+            "rules: { slow: ['warn', { share: 0 }] }",
+            "rules.slow.thresholds.share in attract.config.ts: must be",
+        ),
         ("rules: { slow: 3 }", "is off, warn or error"),
         ("rules: { 'slow:x': 'warn' }", "only changed and unreached"),
         ("game: 'src/game.ts'", "keep one"),
@@ -184,6 +196,22 @@ def test_nothing_in_it_is_run(project: Path, what: str) -> None:
 def test_hostile_yaml_is_refused(project: Path, text: str) -> None:
     problem(project, text, "attract.config.yaml")
     assert not (project / "victim").exists()
+
+
+def test_a_link_out_of_the_project_is_not_followed(project: Path) -> None:
+    (project.parent / "secret").write_text("page: secret")
+    (project / "attract.config.yaml").symlink_to(project.parent / "secret")
+    with pytest.raises(ConfigurationError, match="leads out of"):
+        find_project_file(project)
+
+
+def test_the_type_of_the_package_has_the_same_fields() -> None:
+    text = (
+        (REPOSITORY_DIR / "web" / "sdk" / "src" / "config.ts")
+        .read_text()
+        .partition("interface AttractConfig")[2]
+    )
+    assert re.findall(r"readonly (\w+)\?:", text) == list(ProjectSettings.model_fields)
 
 
 def test_rules_are_those_of_the_oracles() -> None:
