@@ -182,6 +182,7 @@ async function buildSdk(folder) {
     exports: {
       ".": { types: types("sdk/src/index"), default: "./attract.js" },
       "./page": { types: types("sdk/src/page/index"), default: "./page.js" },
+      "./config": { types: types("sdk/src/config") },
       "./play": { types: types("play/src/index"), default: "./play.js" },
     },
   };

@@ -34,6 +34,7 @@ from attract.processes.interrupt import Interruption, Terminated
 GROUPS: Final = {
     BEGIN: {
         "new": "attract.commands.new:new",
+        "init": "attract.commands.init:init",
         "check": "attract.commands.check:check",
         "ci": "attract.commands.ci:ci",
         "difficulty": "attract.commands.difficulty:difficulty",

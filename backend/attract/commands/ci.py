@@ -3,32 +3,35 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from attract.commands import flags
 from attract.commands.output import is_github
+
+OWN_PLACES: Final = ("baseline", "out", "junit", "html")
+"""Its paths in the project's file."""
 
 
 @flags.options
 class CiOptions:
     baseline: Path | None = None
-    """File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game."""
+    """File with the outcomes of a build that plays well. By default `attract-ci.json` beside the game."""
     update_baseline: bool = False
     """Write the baseline of this build."""
-    seconds: flags.Seconds = 120.0
-    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0
-    """Seed of the episodes; those of a baseline have their own."""
+    seconds: flags.SecondsOrFile = None
+    """How long it may play, on each device. By default 120."""
+    seed: flags.SeedOrFile = None
+    """Seed of the episodes; those of a baseline have their own. By default 0."""
     policy: Annotated[str | None, flags.RunWord] = None
     """A trained policy that plays, too: a run id, `latest`, or a folder that `attract export` wrote."""
     episodes: Path | None = None
     """Folder of recorded episodes that are played, too."""
     outside: flags.Outside = ()
     outside_seconds: flags.OutsideSeconds = None
-    out: Path = Path("attract-ci")
-    """Folder for the episodes of the findings, and a Playwright test of each."""
+    out: Path | None = None
+    """Folder for the episodes of the findings, and a Playwright test of each. By default `attract-ci`."""
     junit: Path | None = None
     """File for the result as JUnit XML."""
     html: Path | None = None
@@ -42,9 +45,21 @@ class CiOptions:
     runs_dir: flags.RunsDir = None
     json_output: flags.Json = False
 
+    @property
+    def play_seconds(self) -> float:
+        """`seconds`, or the default."""
+        return 120.0 if self.seconds is None else self.seconds
 
-def ci(game: flags.Game, /, options: CiOptions = CiOptions()) -> int:
+    @property
+    def folder(self) -> Path:
+        """`out`, or the default."""
+        return self.out or Path("attract-ci")
+
+
+def ci(game: flags.Game | None = None, /, options: CiOptions = CiOptions()) -> int:
     """Play a build of GAME by many players and report what is wrong with it, or differs from the baseline.
+
+    Without GAME the one that `attract.config.ts` or `.yaml` of this project names, as it says; flags win.
 
     Exit code: 0 if it plays, 1 with findings, 2 if it could not be played.
 
@@ -62,9 +77,10 @@ def ci(game: flags.Game, /, options: CiOptions = CiOptions()) -> int:
     """
     # Half a second to import, of which `--help` and wrong usage have no need.
     from attract.commands.ci_playing import play_build
+    from attract.commands.project_play import planned
     from attract.server.app_server import run_async
 
     if options.github is None:
         options = replace(options, github=is_github(os.environ))
-    game, server = flags.page_or_game(game, flags.server_settings(options))
-    return run_async(play_build(game, options, server))
+    given = flags.server_settings(options)
+    return run_async(play_build(*planned(game, options, given, "attract ci ./dist", OWN_PLACES)))

@@ -5,14 +5,15 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from attract.browser.chromium import require_chromium
 from attract.commands.chosen_game import Chosen, choose_game
 from attract.commands.ci import CiOptions
+from attract.commands.ci_outputs import DevicePlay, check_outputs, write_outputs
 from attract.commands.crowd_play import (
-    MAX_STEPS,
     crowd_gateway,
     find_build,
     find_policies,
@@ -20,29 +21,29 @@ from attract.commands.crowd_play import (
     problem_of,
     seed_of,
 )
-from attract.commands.destination import check_writable, shown_path, write_output, writing
+from attract.commands.destination import check_writable, shown_path, writing
 from attract.commands.episode_pictures import MAX_PICTURES, SHEET_PICTURES, picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.outside_play import MAX_EPISODES, join_crowd
+from attract.commands.project_play import ProjectPlay
 from attract.errors import AttractError, ConfigurationError
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
-from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
+from attract.playtest.github_report import return_curve
 from attract.playtest.judge import has_many_forms
-from attract.playtest.junit import junit_xml
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd, hashes, is_exported
-from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
-from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_library
+from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.playtest.report import BuildFinding, Report
-from attract.playtest.report_page import MAX_SHOWN, EpisodePictures, ShownGame, report_page
+from attract.playtest.report_page import MAX_SHOWN, EpisodePictures
 from attract.playtest.session import STAGES, Playtest
-from attract.playtest.templates import next_command, text_lines
+from attract.playtest.templates import next_command
 from attract.runs.directory import RunDirectory, find_run
-from attract.runs.episodes import SUFFIX, read_episode, written
+from attract.runs.episodes import SUFFIX, read_episode
+from attract.schema.devices import DeviceName
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
@@ -55,11 +56,11 @@ MIN_SECONDS: Final = 10.0
 SHEET_SHARE: Final = 0.2
 """Share of the seconds after which no further sheet of pictures is begun."""
 NO_INPUT: Final = "no key or click that was tried changes anything in this page"
-REPORT: Final = "report.json"
-"""Name of the report in the output folder: what `--json` prints."""
 
 
-async def play_build(game: str, options: CiOptions, server: ServerSettings) -> int:
+async def play_build(
+    game: str, options: CiOptions, server: ServerSettings, project: ProjectPlay = ProjectPlay()
+) -> int:
     """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
 
     Raises: ConfigurationError: an option is wrong. FileError: the baseline is damaged.
@@ -67,7 +68,53 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
     require_chromium()
     console = CommandConsole(stderr=options.json_output)
     check_outputs(options)
+    report = await played_build(game, options, server, project, console)
+    if report.verdict != "plays":
+        say_next(console, next_command(report, shown_path(options.folder)))
+    if options.json_output:
+        print_answer(report)
+    return report.exit_code
+
+
+async def played_build(
+    game: str, options: CiOptions, server: ServerSettings, project: ProjectPlay, console: CommandConsole
+) -> Report:
+    """Play on each device, write all files and say what came of it.
+
+    Raises: as `play_build`.
+    """
     recorded = [] if options.episodes is None else read_folder(options.episodes)
+    began = asyncio.get_running_loop().time()
+    plays: list[DevicePlay] = []
+    for device in project.devices:
+        on_it = server.model_copy(update={"page_device": device})
+        own = device if len(project.devices) > 1 else None
+        if own is not None:
+            say(console, f"on {device}:")
+        plays.append(await _played_on(own, game, options, on_it, project, recorded, console))
+    if not plays:
+        plays.append(await _played_on(None, game, options, server, project, recorded, console))
+    curve: Sequence[tuple[float, float]] = ()
+    if options.github and options.policy is not None and not is_exported(options.policy):
+        directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, options.policy))
+        curve = await asyncio.to_thread(return_curve, directory.metrics_path)
+    seconds = asyncio.get_running_loop().time() - began
+    report, lines = write_outputs(options, plays, curve, seconds)
+    for line in lines:
+        say(console, line)
+    return report
+
+
+async def _played_on(
+    device: DeviceName | None,
+    game: str,
+    options: CiOptions,
+    server: ServerSettings,
+    project: ProjectPlay,
+    recorded: Sequence[RecordedEpisode],
+    console: CommandConsole,
+) -> DevicePlay:
+    """What comes of it on a device of several; None: there is one, which `server` says."""
     began = asyncio.get_running_loop().time()
     build: Build | None = None
     tested: TestedModule | TestedPage | None = None
@@ -77,47 +124,46 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
         try:
             is_compared = options.update_baseline or options.baseline is not None
             chosen = await choose_game(
-                game, options.seconds, server, Path(folder), console, is_compared=is_compared
+                game, options.play_seconds, server, Path(folder), console, is_compared=is_compared
             )
-            path, baseline = find_baseline(game, options, chosen)
+            path, baseline = find_baseline(game, options, chosen, device)
             given_by = chosen.server(server)
             async with crowd_gateway(given_by, options.policy, console, exposes_heap=True) as gateway:
                 # A wrong option is said before anything is played.
                 policies = await find_policies(gateway, options.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
-                tested = game_for_tests(gateway, build, chosen.game, options.out)
+                tested = game_for_tests(gateway, build, chosen.game, options.folder)
+                if isinstance(tested, TestedPage) and device is not None:
+                    # Each device has its own.
+                    tested = replace(tested, adapter=f"{device}-{tested.adapter}")
                 if baseline is not None:
                     known_errors = [each.text for each in baseline.known if each.id == "error"]
                 report = await _judged(
-                    game, options, gateway, build, chosen, policies, recorded, baseline, path, began, console
-                )
+                    game, options, project, gateway, build, chosen, policies, recorded,
+                    baseline, path, began, console,
+                )  # fmt: skip
                 pictures = await _pictures(options, gateway, build, report, console)
         except ConfigurationError:
             raise
         except AttractError as error:
             # The exit code of these is that of findings.
             report = Report(game=game, build="", verdict="not_played", problem=problem_of(error))
-    report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
-    curve: Sequence[tuple[float, float]] = ()
-    if options.github and options.policy is not None and not is_exported(options.policy):
-        directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, options.policy))
-        curve = await asyncio.to_thread(return_curve, directory.metrics_path)
-    report, lines = write_outputs(options, report, build, tested, known_errors, curve, pictures)
-    for line in lines:
-        say(console, line)
-    if report.verdict != "plays":
-        say_next(console, next_command(report, shown_path(options.out)))
-    if options.json_output:
-        print_answer(report)
-    return report.exit_code
+    return DevicePlay(report, build, tested, known_errors, pictures, device)
 
 
-def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
+def find_baseline(
+    game: str, options: CiOptions, chosen: Chosen, device: DeviceName | None = None
+) -> tuple[Path | None, Baseline | None]:
     """Where the baseline is or will be, and what is in it; None: there is none to compare with.
+
+    Args:
+        device: of several, each of which has its own: `attract-ci.phone.json`.
 
     Raises: ConfigurationError: it is not there, or has no place. FileError: it is damaged.
     """
     path = options.baseline or chosen.baseline
+    if path is not None and device is not None:
+        path = path.with_name(f"{path.stem}.{device}{path.suffix}")
     if options.update_baseline:
         if path is None:
             raise ConfigurationError(
@@ -129,7 +175,7 @@ def find_baseline(game: str, options: CiOptions, chosen: Chosen) -> tuple[Path |
         return path, read_baseline(path)
     if options.baseline is not None:
         raise ConfigurationError(
-            f"there is no {options.baseline}", setting="--baseline", fix="write it by --update-baseline"
+            f"there is no {path}", setting="--baseline", fix="write it by --update-baseline"
         )
     return path, None
 
@@ -179,6 +225,7 @@ def game_for_tests(
 async def _judged(
     game: str,
     options: CiOptions,
+    project: ProjectPlay,
     gateway: "Gateway",
     build: Build,
     chosen: Chosen,
@@ -191,31 +238,42 @@ async def _judged(
 ) -> Report:
     description = build.description
     checker = gateway.service.membership.checker
-    seed = seed_of(options.seed) if baseline is None else baseline.seed
+    rules = project.rules
+    max_steps = max(1, int(rules.threshold("endless", "steps")))
+    if baseline is not None and baseline.max_steps != max_steps:
+        max_steps = baseline.max_steps
+        say(
+            console,
+            f"episodes end after {max_steps} steps as in the baseline: --update-baseline changes that",
+        )
+    seed = seed_of(options.seed or 0) if baseline is None else baseline.seed
     if baseline is not None or (options.update_baseline and options.baseline is None):
         check_game(path, baseline, description.id)
     before = None if baseline is None else comparable(baseline, policies, options, console)
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
     )
-    recorded, theirs, reports = await join_crowd(gateway, build, seed, options.seconds, recorded, console)
+    recorded, theirs, reports = await join_crowd(
+        gateway, build, seed, options.play_seconds, recorded, console
+    )
     # What they do differs from time to time: a baseline has nothing of it.
     if before is not None:
         before.players = {name: known for name, known in before.players.items() if name not in theirs}
     plan = Plan(
         game=build.module.reference,
-        players=crowd(description, [policy.name for policy in policies], len(recorded)),
+        players=project.crowd(crowd(description, [policy.name for policy in policies], len(recorded))),
         seed=seed,
         policies=policies,
         recorded=recorded,
-        max_steps=MAX_STEPS if baseline is None else baseline.max_steps,
+        max_steps=max_steps,
         tick_seconds=description.tick_seconds,
         has_page=description.page is not None,
         fresh_every=0 if baseline is None else baseline.fresh_every,
         known=frozenset(known),
         is_judged_by_score=chosen.has_score,
+        rules=rules,
         measures_keys=baseline is not None or options.update_baseline,
-        seconds=max(MIN_SECONDS, options.seconds - asyncio.get_running_loop().time() + began),
+        seconds=max(MIN_SECONDS, options.play_seconds - asyncio.get_running_loop().time() + began),
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
@@ -236,7 +294,11 @@ async def _judged(
             lambda text: status.update(f"playing: {text}"),
         )
         played = await playtest.run()
-    findings = [finding_of(confirmed, build, chosen.replay_game) for confirmed in played.findings]
+    findings = [
+        finding_of(confirmed, build, chosen.replay_game, level)
+        for confirmed in played.findings
+        if (level := rules.level(confirmed.id)) != "off"
+    ]
     if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan.seconds, is_written=options.update_baseline)
@@ -263,11 +325,17 @@ async def _judged(
         game_id=description.id,
         build=build.sha256,
         baseline_build=None if baseline is None else baseline.build,
-        verdict="findings" if new else "plays",
+        verdict="findings" if any(finding.level == "error" for finding in new) else "plays",
         findings=new,
         known=[finding for finding in findings if finding not in new],
         left_out=played.left_out,
-        oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
+        oracles=oracle_states(
+            played,
+            findings,
+            baseline is not None,
+            has_policy=bool(policies),
+            off=dict.fromkeys(rules.off, f"off in {project.file}"),
+        ),
         players=players_of(played.outcomes),
         outside=reports,
         episodes=played.outcomes.num_episodes,
@@ -289,7 +357,7 @@ async def _pictures(
             report.findings,
             gateway.settings,
             max_pictures=MAX_PICTURES if is_report else SHEET_PICTURES,
-            seconds=math.inf if is_report else SHEET_SHARE * options.seconds,
+            seconds=math.inf if is_report else SHEET_SHARE * options.play_seconds,
         )
     for place, finding in enumerate(report.findings[:MAX_SHOWN]):
         if is_report and finding.episode is not None and place not in taken:
@@ -323,6 +391,11 @@ def check_played(
     if not played.outcomes.num_episodes and (is_written or not findings):
         why = played.problems.get("error", "give it more time by --seconds")
         raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
+    is_failed = all(outcome.end_reason == "failed" for outcome in played.outcomes.each())
+    if is_failed and not any(finding.level == "error" for finding in findings):
+        # A rule passes a fault in a build that plays: of one that never did nothing is known.
+        what = f": {findings[0].text}" if findings else ""
+        raise AttractError(f"every episode failed, which no rule makes a warning{what}")
 
 
 def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *, knows_inputs: bool) -> None:
@@ -363,81 +436,3 @@ def comparable(
     if policies and other:
         say(console, f"the baseline was played by other policies ({', '.join(other)}): they are not compared")
     return before
-
-
-def check_outputs(options: CiOptions) -> None:
-    """Raises: ConfigurationError: a file could not be written."""
-    for path in (options.out.absolute(), options.junit, options.html):
-        if path is not None:
-            check_writable(path)
-
-
-def write_outputs(
-    options: CiOptions,
-    report: Report,
-    build: Build | None,
-    tested: TestedModule | TestedPage | None = None,
-    known_errors: Sequence[str] = (),
-    curve: Sequence[tuple[float, float]] = (),
-    pictures: Mapping[int, EpisodePictures] | None = None,
-) -> tuple[Report, list[str]]:
-    """Write all; the report with the names of its files, and the lines to print.
-
-    Args:
-        tested: where the tests find the game; None: no test is written.
-        known_errors: texts of errors that the baseline has.
-        curve: as of `step_summary`.
-        pictures: as of `ShownGame`.
-
-    Raises: ConfigurationError: something cannot be written.
-    """
-    folder = options.out.absolute()
-    if build is not None:
-        report = _save_findings(folder, report, build, tested, known_errors, pictures or {})
-    # Also of a build that plays: the report of an earlier one would stay.
-    write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
-    shown = os.path.relpath(folder)
-    lines = text_lines(report, shown)
-    if options.junit is not None:
-        write_output(options.junit, junit_xml(report, shown).encode())
-    if options.html is not None and build is not None:
-        code = None if build.description.page is not None else build.module.code
-        page = report_page(report, ShownGame(build.description.id, code, pictures or {}), shown)
-        write_output(options.html, page.encode())
-    if options.github:
-        lines += annotation_lines(report, shown)
-        append_summary(step_summary(report, curve, f"`{shown}`"))
-    return report, lines
-
-
-def _save_findings(
-    folder: Path,
-    report: Report,
-    build: Build,
-    tested: TestedModule | TestedPage | None,
-    known_errors: Sequence[str],
-    pictures: Mapping[int, EpisodePictures],
-) -> Report:
-    """Write the episode of each finding, its sheet of pictures, and its test where one can show it."""
-    saved: list[BuildFinding] = []
-    has_tests = False
-    for number, finding in enumerate(report.findings, 1):
-        if finding.episode is None:
-            saved.append(finding)
-            continue
-        name = f"{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
-        write_output(folder / f"{name}{SUFFIX}", written(finding.episode))
-        finding = finding.model_copy(update={"episode_file": f"{name}{SUFFIX}"})
-        if number - 1 in pictures and pictures[number - 1].sheet:
-            write_output(folder / f"{name}.png", pictures[number - 1].sheet)
-            finding = finding.model_copy(update={"sheet_file": f"{name}.png"})
-        text = None if tested is None else playwright_test(finding, tested, known_errors)
-        if text is not None:
-            write_output(folder / f"{name}{TEST_SUFFIX}", text.encode())
-            finding = finding.model_copy(update={"test_file": f"{name}{TEST_SUFFIX}"})
-            has_tests = True
-        saved.append(finding)
-    if has_tests:
-        with writing(folder):
-            write_library(folder, build.module.code if build.description.page is not None else None)
-    return report.model_copy(update={"findings": saved})

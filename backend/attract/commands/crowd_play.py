@@ -13,6 +13,7 @@ from attract.errors import AttractError, GameError
 from attract.games.page_places import PagePlace
 from attract.playtest.findings import Build
 from attract.playtest.players import exported_policy, is_exported, run_policies
+from attract.playtest.rules import THRESHOLDS
 from attract.run.episode_keeper import list_played_page
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
@@ -21,8 +22,7 @@ from attract.settings.run import ServerSettings
 if TYPE_CHECKING:
     from attract.server.in_process import Gateway
 
-MAX_STEPS: Final = 3_000
-"""Limit of an episode: a game without an end would be played for ever."""
+MAX_STEPS: Final = int(THRESHOLDS["endless"]["steps"])
 LOAD_SECONDS: Final = 10.0
 HOST_SECONDS: Final = 30.0
 MAX_FRAME_BYTES: Final = 256 << 20

@@ -112,6 +112,9 @@ PageDevice = Annotated[
     ),
 ]
 Seconds = Annotated[float, Parameter(validator=Number(gte=10, lte=3600), help="How long it may play.")]
+SecondsOrFile = Annotated[float | None, Parameter(validator=Number(gte=10, lte=3600))]
+SeedOrFile = Annotated[int | None, Parameter(validator=Number(gte=0, lt=2**64))]
+"""None: not given, so that the project's file may say it."""
 Json = Annotated[bool, Parameter(name="--json", help="Print one JSON object and nothing else on stdout.")]
 JsonAtEnd = Annotated[
     bool, Parameter(name="--json", help="Print one JSON object at the end, and nothing else, on stdout.")

@@ -1,5 +1,6 @@
 """`attract new`: a folder with a game, a page that plays it, and what both import."""
 
+import json
 import os
 import re
 import shlex
@@ -31,6 +32,7 @@ TRAINED: dict[Template, tuple[str, str, str]] = {
 }
 """Per template what the workflow trains, until which return, and after how many steps it gives up."""
 WORKFLOW = Path(".github") / "workflows" / "play.yml"
+PROJECT_FILE = "attract.config.ts"
 NAMED_FILES = ("package.json", "README.md", "index.html")
 PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
 """Files of the SDK that a game needs; its sources are for messages of the bundler."""
@@ -103,12 +105,11 @@ def _written(folder: Path, template: Template) -> list[Path]:
         shutil.copytree(WEB / "templates" / part, folder, dirs_exist_ok=True)
     # Under its own name it would apply to the repository of the template.
     (folder / "gitignore").rename(folder / ".gitignore")
+    (folder / WORKFLOW.name).unlink()
     (folder / WORKFLOW).parent.mkdir(parents=True)
-    (folder / WORKFLOW.name).rename(folder / WORKFLOW)
-    text = (folder / WORKFLOW).read_text(encoding="utf-8")
-    for mark, value in zip(("game", "return", "steps"), TRAINED[template], strict=True):
-        text = text.replace(f"{{{{{mark}}}}}", value)
-    (folder / WORKFLOW).write_text(text, encoding="utf-8")
+    (folder / WORKFLOW).write_text(workflow_text(TRAINED[template]), encoding="utf-8")
+    field, game = "adapter" if template == "page" else "game", f"./{TRAINED[template][0]}"
+    (folder / PROJECT_FILE).write_text(project_text(field, game, is_typed=True), encoding="utf-8")
     for name in NAMED_FILES:
         path = folder / name
         path.write_text(path.read_text(encoding="utf-8").replace(NAME, folder.name), encoding="utf-8")
@@ -119,6 +120,45 @@ def _written(folder: Path, template: Template) -> list[Path]:
         source = WEB / "sdk" / part
         (shutil.copytree if source.is_dir() else shutil.copyfile)(source, vendor / part)
     return files
+
+
+def project_text(field: str, game: str, *, is_typed: bool) -> str:
+    """The `attract.config.ts` of a game that `field` names: `page`, `adapter` or `game`.
+
+    Args:
+        is_typed: whether the project has the package `attract`, of which the type is.
+    """
+    begin = 'import type { AttractConfig } from "attract/config";\n\n' if is_typed else ""
+    return (
+        "// What `attract ci` and `attract verify` play, and how; read, not run. See docs/ci.md of Attract.\n"
+        f"{begin}export default {{\n"
+        f"  {field}: {json.dumps(game)},\n"
+        "  seconds: 60,\n"
+        '  // Each finding is an "error"; "warn" is no failure, "off" is not judged: { slow: "warn" }.\n'
+        "  rules: {},\n"
+        '  junit: "./attract-ci/junit.xml",\n'
+        '  html: "./attract-ci/report.html",\n'
+        f"}}{' satisfies AttractConfig' if is_typed else ''};\n"
+    )
+
+
+def workflow_text(trained: tuple[str, str, str] | None, *, has_package: bool = True) -> str:
+    """The workflow that plays every build.
+
+    Args:
+        trained: as of `TRAINED`; None: nothing is trained.
+        has_package: whether the project has a package.json to build it by.
+    """
+    text = (WEB / "templates" / "common" / WORKFLOW.name).read_text(encoding="utf-8")
+    if trained is None:
+        left_out = ["Check", "Train", *([] if has_package else ["Build"])]
+        steps = re.split(r"(?m)^(?=      - )", text)
+        text = "".join(step for step in steps if step.split("\n")[0].split("name: ")[-1] not in left_out)
+        trains = (" and trains an agent on it", "[train]", " --policy play", "            runs/play/logs\n")
+        return re.sub("|".join(map(re.escape, trains)), "", text)
+    for mark, value in zip(("game", "return", "steps"), trained, strict=True):
+        text = text.replace(f"{{{{{mark}}}}}", value)
+    return text
 
 
 def _package_name(name: str) -> str:

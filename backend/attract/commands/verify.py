@@ -3,17 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
-from cyclopts.validators import Number
-
 from attract.commands import flags
 
 
 @flags.options
 class VerifyOptions:
-    seconds: flags.Seconds = 60.0
-    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0
-    """Seed of the episodes."""
+    seconds: flags.SecondsOrFile = None
+    """How long it may play. By default 60."""
+    seed: flags.SeedOrFile = None
+    """Seed of the episodes. By default 0."""
     policy: Annotated[str | None, flags.RunWord] = None
     """A trained policy that plays, too: a run id, `latest`, or a folder that `attract export` wrote."""
     out: Path = Path("attract-verify")
@@ -25,7 +23,7 @@ class VerifyOptions:
     json_output: flags.Json = False
 
 
-def verify(game: flags.Game, claim: str, /, options: VerifyOptions = VerifyOptions()) -> int:
+def verify(game: flags.Game, claim: str | None = None, /, options: VerifyOptions = VerifyOptions()) -> int:
     """Have many players try to make CLAIM true in GAME: whether what was built can happen.
 
     CONFIRMED: it held, and holds again when the episode is replayed in a new copy. DENIED: the players came
@@ -35,7 +33,7 @@ def verify(game: flags.Game, claim: str, /, options: VerifyOptions = VerifyOptio
     Parameters
     ----------
     game
-        As of `attract ci`.
+        As of `attract ci`. CLAIM alone: the one that `attract.config.ts` of this project names.
     claim
         An expression, evaluated after each step: in a page as by `attract look --eval`; of a module `game` is
         what its `create` returned.
@@ -47,8 +45,10 @@ def verify(game: flags.Game, claim: str, /, options: VerifyOptions = VerifyOptio
     attract verify site "player.y<0" --json  # the player cannot leave the picture: denied is well
     """
     # Half a second to import, of which `--help` and wrong usage have no need.
+    from attract.commands.project_play import planned
     from attract.commands.verifying import verify_claim
     from attract.server.app_server import run_async
 
-    game, server = flags.page_or_game(game, flags.server_settings(options))
-    return run_async(verify_claim(game, claim, options, server))
+    named, claim = (None, game) if claim is None else (game, claim)
+    plan = planned(named, options, flags.server_settings(options), 'attract verify ./dist "CLAIM"')
+    return run_async(verify_claim(claim, *plan))

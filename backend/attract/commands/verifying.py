@@ -20,6 +20,7 @@ from attract.commands.crowd_play import (
 from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say, say_next
+from attract.commands.project_play import ProjectPlay
 from attract.commands.verify import VerifyOptions
 from attract.errors import AttractError, ConfigurationError
 from attract.playtest.claim import ClaimCount, VerifyAnswer, check_claim
@@ -50,8 +51,10 @@ MIN_SECONDS: Final = 5.0
 """Time for play, however long the browser and the page took to begin."""
 
 
-async def verify_claim(game: str, claim: str, options: VerifyOptions, server: ServerSettings) -> int:
-    """Play, judge and report; see `verify` for the code.
+async def verify_claim(
+    claim: str, game: str, options: VerifyOptions, server: ServerSettings, project: ProjectPlay
+) -> int:
+    """Play, judge and report; see `verify` for the code. On the first device of the project's file.
 
     Raises: ConfigurationError: an option is wrong, or the claim can be read in no step.
     """
@@ -59,17 +62,20 @@ async def verify_claim(game: str, claim: str, options: VerifyOptions, server: Se
     require_chromium()
     check_writable(options.out.absolute())
     console = CommandConsole(stderr=options.json_output)
+    seconds = 60.0 if options.seconds is None else options.seconds
+    if project.devices:
+        server = server.model_copy(update={"page_device": project.devices[0]})
     began = asyncio.get_running_loop().time()
     command: str | None = None
     with tempfile.TemporaryDirectory() as folder:
         try:
-            chosen = await choose_game(game, options.seconds, server, Path(folder), console)
+            chosen = await choose_game(game, seconds, server, Path(folder), console)
             async with crowd_gateway(chosen.server(server), options.policy, console) as gateway:
                 policies = await find_policies(gateway, options.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
-                left = options.seconds - asyncio.get_running_loop().time() + began
+                left = seconds - asyncio.get_running_loop().time() + began
                 with console.status("playing"):
-                    crowd_play = CrowdPlay(gateway, build, claim, seed=options.seed)
+                    crowd_play = CrowdPlay(gateway, build, claim, project=project, seed=options.seed or 0)
                     answer = await crowd_play.judged(game, policies, max(MIN_SECONDS, left))
             if crowd_play.shown is not None:
                 path = options.out.absolute() / f"claim{SUFFIX}"
@@ -96,10 +102,13 @@ async def verify_claim(game: str, claim: str, options: VerifyOptions, server: Se
 class CrowdPlay:
     """Plays a build for a claim."""
 
-    def __init__(self, gateway: "Gateway", build: Build, claim: str, *, seed: int) -> None:
+    def __init__(
+        self, gateway: "Gateway", build: Build, claim: str, *, project: ProjectPlay, seed: int
+    ) -> None:
         self._gateway = gateway
         self._build = build
         self._claim = claim
+        self._project = project
         self._seed = seed_of(seed)
         self.shown: RecordedEpisode | None = None
         """The episode in which the claim held."""
@@ -110,6 +119,8 @@ class CrowdPlay:
         Raises: ConfigurationError: the claim can be read in no step. AttractError: the browser went away.
         """
         count = ClaimCount()
+        whole = crowd(self._build.description, [policy.name for policy in policies], 0)
+        players = self._project.crowd(whole)
         end = asyncio.get_running_loop().time() + seconds
         order_seconds = min(seconds / ORDERS, MAX_ORDER_SECONDS)
         first = 0
@@ -122,10 +133,7 @@ class CrowdPlay:
             order = PlaytestGame(
                 game=self._build.module.reference,
                 seed=self._seed,
-                plays=[
-                    PlaytestPlays(player=player, first=first, count=EPISODES)
-                    for player in crowd(self._build.description, [policy.name for policy in policies], 0)
-                ],
+                plays=[PlaytestPlays(player=player, first=first, count=EPISODES) for player in players],
                 policies=list(policies),
                 max_steps=MAX_STEPS,
                 fresh_every=fresh_every,

@@ -11,10 +11,9 @@ from statistics import pstdev
 from typing import Final, Literal
 
 from attract.playtest.ranks import signed_ranks
+from attract.playtest.rules import THRESHOLDS
 
 FALSE_ALARM: Final = 0.01
-MIN_EFFECT: Final = 0.03
-"""A change that matters, as a share of the mean or of the spread, whichever is larger."""
 
 Direction = Literal["higher", "lower"]
 
@@ -59,7 +58,12 @@ def least_p_value(before: Mapping[int, float], now: Mapping[int, float]) -> floa
 
 
 def compare(
-    player: str, number: str, before: Mapping[int, float], now: Mapping[int, float], limit: float
+    player: str,
+    number: str,
+    before: Mapping[int, float],
+    now: Mapping[int, float],
+    limit: float,
+    min_effect: float = THRESHOLDS["changed"]["share"],
 ) -> Change | None:
     """The change, or None where chance explains it or it does not matter.
 
@@ -70,6 +74,7 @@ def compare(
         before: values by episode index.
         now: the same of the other build.
         limit: the p-value that it must stay below.
+        min_effect: a change that matters, as a share of the mean or of the spread, whichever is larger.
     """
     if least_p_value(before, now) >= limit:
         return None
@@ -77,7 +82,7 @@ def compare(
     differences = [now[index] - before[index] for index in indices]
     mean_before = math.fsum(before[index] for index in indices) / len(indices)
     mean_now = math.fsum(now[index] for index in indices) / len(indices)
-    if abs(mean_now - mean_before) < MIN_EFFECT * max(abs(mean_before), pstdev(before.values())):
+    if abs(mean_now - mean_before) < min_effect * max(abs(mean_before), pstdev(before.values())):
         return None
     p_value = signed_ranks([value for value in differences if value != 0.0])
     if p_value >= limit:

@@ -1,6 +1,6 @@
 """What a playtest saw, as its report has it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -9,7 +9,7 @@ from attract.games.kept_game import PageListing
 from attract.games.library import GameModule
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
 from attract.playtest.plan import Confirmed, Played
-from attract.playtest.report import ORACLES, BuildFinding, OracleId, OracleState, PlayerOutcome
+from attract.playtest.report import ORACLES, BuildFinding, Level, OracleId, OracleState, PlayerOutcome
 from attract.run.episode_keeper import build_hashes
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
@@ -35,8 +35,10 @@ class Build:
         return self.module.reference.sha256 if self.listing is None else self.listing.sha256
 
 
-def finding_of(one: Confirmed, build: Build, replay_game: str | None = None) -> BuildFinding:
-    """What is said of it. `replay_game`: see `BuildFinding`."""
+def finding_of(
+    one: Confirmed, build: Build, replay_game: str | None = None, level: Level = "error"
+) -> BuildFinding:
+    """What is said of it. `replay_game`, `level`: see `BuildFinding`."""
     description = build.description
     cause, alarm = one.cause, one.alarm
     # What is measured over many episodes happens in no step.
@@ -46,6 +48,7 @@ def finding_of(one: Confirmed, build: Build, replay_game: str | None = None) -> 
     return BuildFinding(
         id=one.id,
         oracle=one.id.split(":")[0],  # type: ignore[arg-type]
+        level=level,
         text=one.text,
         file=None if place is None else place.file,
         line=None if place is None else place.line,
@@ -70,14 +73,22 @@ def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
 
 
 def oracle_states(
-    played: Played, findings: Sequence[BuildFinding], has_baseline: bool, *, has_policy: bool
+    played: Played,
+    findings: Sequence[BuildFinding],
+    has_baseline: bool,
+    *,
+    has_policy: bool,
+    off: Mapping[str, str] | None = None,
 ) -> list[OracleState]:
+    """The state of each. `off`: why an oracle was not to judge."""
     found = {finding.oracle for finding in findings}
     states: list[OracleState] = []
     for oracle in ORACLES:
         note = played.problems.get(oracle, "")
         state = "found" if oracle in found else "passed"
-        if state == "passed":
+        if off is not None and oracle in off:
+            state, note = "not_judged", off[oracle]
+        elif state == "passed":
             if not has_baseline and oracle in WITHOUT_BASELINE:
                 state, note = "not_judged", WITHOUT_BASELINE[oracle]
             elif oracle in ("won-without-input", "worse-policy") and not has_policy:

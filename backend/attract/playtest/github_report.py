@@ -28,10 +28,12 @@ def annotation_lines(report: Report, folder: str = "", workspace: Path | None = 
             the current folder.
     """
     root = workspace or Path(os.environ.get("GITHUB_WORKSPACE") or ".")
+    lines: list[str] = []
     if report.verdict == "not_played":
-        return [f"::error title=attract ci::{_data(report.problem or 'the game was not played')}"]
-    lines = [_annotation(finding, folder, root) for finding in report.findings[:MAX_ANNOTATIONS]]
-    hidden = len(report.findings) - len(lines)
+        lines = [f"::error title=attract ci::{_data(report.problem or 'the game was not played')}"]
+    findings = sorted(report.findings, key=lambda finding: finding.level == "warn")
+    lines += [_annotation(finding, folder, root) for finding in findings[:MAX_ANNOTATIONS]]
+    hidden = len(findings) - MAX_ANNOTATIONS
     if hidden > 0:
         lines.append(f"::notice title=attract ci::{hidden} more findings are in the summary of the job")
     if more := left_out_text(report):
@@ -94,7 +96,7 @@ def _annotation(finding: BuildFinding, folder: str, root: Path) -> str:
     moment, command = moment_text(finding), replay_of(finding, folder)
     text = "\n".join([finding.text, *(part for part in (moment, command) if part)])
     joined = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::error {joined}::{_data(text)}"
+    return f"::{'warning' if finding.level == 'warn' else 'error'} {joined}::{_data(text)}"
 
 
 def _below(file: str, root: Path) -> str:

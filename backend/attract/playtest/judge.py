@@ -9,11 +9,9 @@ from typing import Final
 from attract.playtest.comparison import Change, beyond, compare, least_p_value, threshold
 from attract.playtest.outcomes import ENDED, LENGTH, RETURN, Outcomes
 from attract.playtest.report import OracleId
+from attract.playtest.rules import USUAL, Rules
 from attract.schema.playtest import PlaytestAlarm
 
-EXPLOIT_DEVIATIONS: Final = 5.0
-EASY_SHARE: Final = 0.5
-"""An agent that does nothing wins where it reaches so much of what a trained one does."""
 MIN_EPISODES: Final = 8
 """A player has played so many before anything is said of all of them."""
 SPOKEN: Final = {
@@ -30,11 +28,6 @@ RESTARTS: Final = {
 NOT_BEFORE: Final = "; in the baseline not"
 NOT_AGAIN: Final = "after this episode the game does not begin again in the same page"
 """How the alarm of a host begins whose record is of that episode."""
-SLOWER: Final = 5.0
-TICK_SHARE: Final = 0.05
-"""A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
-DEAD_BEFORE: Final = 0.3
-"""An action that was unlike all others in so many states, and is in none now, does nothing."""
 WEAK: Final = ("idle", "random", "sticky", "hold")
 """Players that lose where a game can be lost."""
 
@@ -50,13 +43,13 @@ class Judged:
     index: int | None = None
 
 
-def judge_changes(before: Outcomes, now: Outcomes, block: int = 1) -> list[Judged]:
+def judge_changes(before: Outcomes, now: Outcomes, block: int = 1, rules: Rules = USUAL) -> list[Judged]:
     """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number.
 
     Args:
         block: episodes of a player after one another that depend on each other: they are compared as one.
     """
-    both = _Both(before, now, block)
+    both = _Both(before, now, block, rules)
     found: list[Judged] = []
     for name in both.names:
         changed = _changed(name, both)
@@ -69,7 +62,8 @@ def judge_changes(before: Outcomes, now: Outcomes, block: int = 1) -> list[Judge
 class _Both:
     """What both builds have, and how small a p-value must be."""
 
-    def __init__(self, before: Outcomes, now: Outcomes, block: int) -> None:
+    def __init__(self, before: Outcomes, now: Outcomes, block: int, rules: Rules) -> None:
+        self.rules = rules
         self.before = before
         self.now = now
         self.block = block
@@ -113,10 +107,11 @@ def _blocks(indices: Sequence[int], size: int) -> dict[int, list[int]]:
 
 
 def _changed(name: str, both: _Both) -> Judged | None:
+    least = both.rules.threshold("changed", "share")
     changes = [
         change
         for player in both.players
-        if (change := compare(player, name, *both.pairs(player, name), both.limit))
+        if (change := compare(player, name, *both.pairs(player, name), both.limit, least))
     ]
     if not changes:
         return None
@@ -174,7 +169,7 @@ def _exploit(both: _Both) -> Judged | None:
     if len(known) < MIN_EPISODES:
         return None
     best = max(known)
-    limit = best + EXPLOIT_DEVIATIONS * max(
+    limit = best + both.rules.threshold("score-exploit", "deviations") * max(
         *(pstdev(values) for values in was.values() if values), 1e-3 * abs(best)
     )
     for player in both.players:
@@ -188,11 +183,11 @@ def _exploit(both: _Both) -> Judged | None:
     return None
 
 
-def judge_play(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
+def judge_play(before: Outcomes | None, now: Outcomes, rules: Rules = USUAL) -> Iterator[Judged]:
     """`endless`, `won-without-input` and `cannot-be-lost`."""
     yield from _endless(before, now)
     yield from _cannot_be_lost(before, now)
-    yield from _won_without_input(before, now)
+    yield from _won_without_input(before, now, rules.threshold("won-without-input", "share"))
 
 
 def _endless(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
@@ -234,7 +229,8 @@ def _cannot_be_lost(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
             return
 
 
-def _won_without_input(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
+def _won_without_input(before: Outcomes | None, now: Outcomes, share: float) -> Iterator[Judged]:
+    """An agent that does nothing reaches that share of what a trained one does."""
     trained = [player for player in now.players if ":" in player and player.endswith("greedy")]
     idle, random = (_mean_return(now, player) for player in ("idle", "random"))
     policies = [mean for player in trained if (mean := _mean_return(now, player)) is not None]
@@ -246,21 +242,32 @@ def _won_without_input(before: Outcomes | None, now: Outcomes) -> Iterator[Judge
         return
     best = max(policies)
     floor = min(idle, random)
-    if best - floor > 0 and idle > random and (idle - floor) >= EASY_SHARE * (best - floor):
+    if best - floor > 0 and idle > random and (idle - floor) >= share * (best - floor):
         text = f"an agent that does nothing gets {idle:.4g} in the mean; a trained one gets {best:.4g}"
         index = max(now.values("idle", RETURN).items(), key=lambda item: item[1])[0]
         yield Judged("won-without-input", "won-without-input", text, "idle", index)
 
 
 def slow_ticks(
-    before: Mapping[str, float], now: Mapping[str, float], tick_seconds: float
+    before: Mapping[str, float], now: Mapping[str, float], tick_seconds: float, rules: Rules = USUAL
 ) -> list[PlaytestAlarm]:
     """The alarm where a tick takes far longer than in the baseline; none where one is not known."""
     was, is_now = before.get(TICK_NAME), now.get(TICK_NAME)
-    if was is None or is_now is None or is_now <= SLOWER * was or is_now <= TICK_SHARE * tick_seconds * 1e6:
+    times, share = (rules.threshold("slow", name) for name in ("times", "share"))
+    if was is None or is_now is None or is_now <= times * was or is_now <= share * tick_seconds * 1e6:
         return []
     text = f"a tick takes {is_now:.3g} microseconds; in the baseline it took {was:.3g}"
     return [PlaytestAlarm(oracle="slow", text=text, step=0)]
+
+
+def small_leak(measured: Mapping[str, float], rules: Rules) -> set[str]:
+    """`leak` where the game keeps less of each episode than a project's own threshold; else nothing.
+
+    The usual one is that of the drill, which measures games of short episodes over several of them.
+    """
+    kilobytes = rules.threshold("leak", "kilobytes")
+    is_small = measured.get("leak/bytes_per_episode", 0.0) < 1_000 * kilobytes
+    return {"leak"} if kilobytes > 1 and is_small else set()
 
 
 def new_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
@@ -277,11 +284,14 @@ def has_many_forms(oracle: str, text: str) -> bool:
     return oracle == "retry-broken" and not text.endswith(NOT_BEFORE) and not text.startswith(NOT_AGAIN)
 
 
-def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
+def dead_keys(
+    before: Mapping[str, float], now: Mapping[str, float], rules: Rules = USUAL
+) -> list[PlaytestAlarm]:
     """An alarm for each action that did something of its own in the baseline and does nothing now."""
+    least = rules.threshold("dead-key", "share")
     alarms: list[PlaytestAlarm] = []
     for name, share in before.items():
-        if name.startswith("dead-key/action") and share >= DEAD_BEFORE and now.get(name) == 0.0:
+        if name.startswith("dead-key/action") and share >= least and now.get(name) == 0.0:
             action = name.removeprefix("dead-key/")
             text = (
                 f"{action} does nothing any more; in the baseline it was unlike all others "

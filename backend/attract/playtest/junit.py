@@ -16,8 +16,8 @@ NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010
 def junit_xml(report: Report, folder: str = "") -> str:
     """One suite: a case per oracle, and one per number that `changed` or `unreached` found.
 
-    A case fails with a finding, and is skipped where the oracle was not judged. Where the game was not
-    played there is one case, `play`, with an error.
+    A case fails with a finding, prints a warning, and is skipped where the oracle was not judged.
+    Where the game was not played there is a case `play` with an error.
 
     Args:
         folder: as of `text_lines`.
@@ -33,7 +33,7 @@ def junit_xml(report: Report, folder: str = "") -> str:
             _case(suite, report, "play"), "error", message=problem, type="not_played"
         )
         error.text = problem
-    else:
+    if report.oracles or report.verdict != "not_played":
         _add_cases(suite, report, folder)
     said = [f"in the baseline too: {finding.id}: {finding.text}" for finding in report.known]
     said += [left_out_text(report)] if report.left_out else []
@@ -75,8 +75,11 @@ def _add_failure(suite: ElementTree.Element, report: Report, finding: BuildFindi
             case.attrib["line"] = str(finding.line)
     text = plain(finding.text)
     parts = [text, place_text(finding), moment_text(finding), finding.stack, replay_of(finding, folder)]
-    failure = ElementTree.SubElement(case, "failure", message=text, type=finding.oracle)
-    failure.text = _valid("\n".join(part for part in parts if part))
+    said = _valid("\n".join(part for part in parts if part))
+    if finding.level == "warn":
+        ElementTree.SubElement(case, "system-out").text = f"warning: {said}"
+        return
+    ElementTree.SubElement(case, "failure", message=text, type=finding.oracle).text = said
 
 
 def _case(suite: ElementTree.Element, report: Report, name: str) -> ElementTree.Element:

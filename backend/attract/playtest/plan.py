@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from attract.errors import ConfigurationError
 from attract.playtest.causes import Cause
 from attract.playtest.outcomes import Outcomes
+from attract.playtest.rules import USUAL, Rules
 from attract.schema.base import Seed
 from attract.schema.game import GameReference
 from attract.schema.playtest import (
@@ -80,6 +81,7 @@ class Plan(PlayPlan):
     """False for a page of which no score is known."""
     known: frozenset[tuple[str, str]] = frozenset()
     """Id and text, without numbers, of what the baseline shows already."""
+    rules: Rules = USUAL
     measures_keys: bool = True
     """Whether there is a baseline that tells what each key did, or one is written."""
 

@@ -46,7 +46,7 @@ class TestedModule:
 
 @dataclass(frozen=True)
 class TestedPage:
-    """A game in its built page; its adapter is `ADAPTER` beside the test."""
+    """A game in its built page; its adapter lies beside the test."""
 
     __test__ = False
 
@@ -54,6 +54,8 @@ class TestedPage:
     """The folder that the page is served from, as the test's folder names it; or an address."""
     page: str
     """The page as a path in it; empty where `site` is the page's address."""
+    adapter: str = ADAPTER
+    """Name of its adapter, beside the test."""
 
 
 def playwright_test(
@@ -78,16 +80,16 @@ def playwright_test(
         order["begins"] = True
     return rendered(
         "finding.spec.ts.j2", json.dumps,
-        finding=finding, game=game, order=Markup(json.dumps(order)), library=LIBRARY, adapter=ADAPTER,
+        finding=finding, game=game, order=Markup(json.dumps(order)), library=LIBRARY,
         name=f"{finding.id}: {plain(finding.text, 200)}", episode=Path(finding.episode_file).name,
     )  # fmt: skip
 
 
-def write_library(folder: Path, adapter: bytes | None) -> list[Path]:
+def write_library(folder: Path, adapter: bytes | None, name: str = ADAPTER) -> list[Path]:
     """Put into `folder` what its tests load: `LIBRARY`, its types, and of a page game the bundled adapter."""
     names = (LIBRARY, LIBRARY.replace(".js", ".d.ts"))
-    written = [copy_file(WEB / "playwright" / name, folder / name) for name in names]
+    written = [copy_file(WEB / "playwright" / each, folder / each) for each in names]
     if adapter is not None:
-        write_atomically(folder / ADAPTER, adapter)
-        written.append(folder / ADAPTER)
+        write_atomically(folder / name, adapter)
+        written.append(folder / name)
     return written

@@ -17,6 +17,7 @@ from attract.playtest.judge import (
     judge_play,
     new_restarts,
     slow_ticks,
+    small_leak,
 )
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import MIN_DRILL_SECONDS, ORDER_SECONDS, Confirmed, Host, Orders, Plan, Played
@@ -99,7 +100,8 @@ class Playtest:
         played = self._played
         await self._play_first()
         # A build that is really slow leaves no time for it later.
-        await self._begin_drill("slow", [])
+        if "slow" not in self._plan.rules.off:
+            await self._begin_drill("slow", [])
         self._judge_ticks()
         for stage in STAGES:
             if not await self._play_until(stage):
@@ -206,7 +208,9 @@ class Playtest:
 
     async def _drill(self) -> None:
         kinds: list[DrillKind] = [
-            kind for kind in LATE_DRILLS if kind != "dead-key" or self._plan.measures_keys
+            kind
+            for kind in LATE_DRILLS
+            if kind not in self._plan.rules.off and (kind != "dead-key" or self._plan.measures_keys)
         ]
         for place, kind in enumerate(kinds):
             # What one does not need is the others'; the last one proves itself what it finds.
@@ -217,7 +221,7 @@ class Playtest:
                 self._played.drilled.add(kind)
             else:
                 await self._begin_drill(kind, episodes, seconds)
-        for alarm in dead_keys(self._measured_before, self._played.measured):
+        for alarm in dead_keys(self._measured_before, self._played.measured, self._plan.rules):
             self._causes.add(Sighting(alarm, None, None))
 
     async def _begin_drill(
@@ -304,8 +308,12 @@ class Playtest:
         if self._causes_of("slow"):
             # The drill itself has found it so.
             return
-        for alarm in slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds):
+        for alarm in self._slow_ticks():
             self._causes.add(Sighting(alarm, None, None))
+
+    def _slow_ticks(self) -> list[PlaytestAlarm]:
+        plan = self._plan
+        return slow_ticks(self._measured_before, self._played.measured, plan.tick_seconds, plan.rules)
 
     async def _confirm_causes(self) -> None:
         if self._is_hung:
@@ -314,7 +322,9 @@ class Playtest:
             self._add(Confirmed("error", text, None, None, alarm, None, len(self._hangs) - 1))
         elif self._hangs:
             self._played.problems["error"] = f"once and not again: {self._hangs[0]}"
-        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)
+        off = self._plan.rules.off | small_leak(self._played.measured, self._plan.rules)
+        causes = [cause for cause in self._causes.all.values() if cause.oracle not in off]
+        causes.sort(key=lambda cause: cause.shortest.length)
         errors = [cause for cause in causes if cause.oracle in REPLAYED]
         left_out = [cause.key for cause in errors[MAX_CONFIRMED:]]
         self._played.left_out = len(left_out)
@@ -411,7 +421,7 @@ class Playtest:
         kind: DrillKind = oracle  # type: ignore[assignment]
         if kind == "slow" and TICK_NAME in self._measured_before:
             drilled = await self._do_drill(PlaytestDrill(kind=kind))
-            found = slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
+            found = self._slow_ticks()
             return self._causes_of("slow") if found or (drilled is not None and drilled.alarms) else []
         episodes = [] if recorded is None else [recorded]
         if oracle == "retry-broken" and not cause.text.startswith(NOT_AGAIN):
@@ -436,9 +446,11 @@ class Playtest:
         spoiled = {place for place, keys in self._spoiled.items() if keys & found}
         now = self._played.outcomes.without(spoiled)
         before = None if self._before is None else self._before.without(spoiled)
-        judged = list(judge_play(before, now))
+        rules = self._plan.rules
+        judged = list(judge_play(before, now, rules))
         if before is not None:
-            judged += judge_changes(before, now, max(1, self._plan.fresh_every))
+            judged += judge_changes(before, now, max(1, self._plan.fresh_every), rules)
+        judged = [judgement for judgement in judged if rules.level(judgement.id) != "off"]
         for judgement, (recorded, times) in zip(judged, await self._shown(judged), strict=True):
             self._add(Confirmed(judgement.id, judgement.text, None, judgement.player, None, recorded, times))
 

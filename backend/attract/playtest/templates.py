@@ -11,7 +11,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from attract.playtest.report import BuildFinding, Report
+from attract.playtest.report import BuildFinding, PlayerOutcome, Report
 from attract.runs.plain_text import plain
 
 MAX_LINE: Final = 400
@@ -23,12 +23,11 @@ def verdict_text(report: Report) -> str:
         first, *_ = (report.problem or "no reason is known").strip().splitlines()
         return f"not played: {plain(first, MAX_LINE)}"
     more = left_out_text(report)
-    and_more = f"; {more}" if more else ""
-    if report.verdict == "plays":
-        return f"plays: no finding{and_more}"
-    number = len(report.findings)
-    names = ", ".join(finding.id for finding in report.findings)
-    return f"{number} {'finding' if number == 1 else 'findings'}: {names}{and_more}"
+    warned = [finding.id for finding in report.findings if finding.level == "warn"]
+    found = [finding.id for finding in report.findings if finding.level != "warn"]
+    parts = [f"{_count(len(found), 'finding')}: {', '.join(found)}" if found else "plays: no finding"]
+    parts += [f"{_count(len(warned), 'warning')}: {', '.join(warned)}"] if warned else []
+    return "; ".join([*parts, *([more] if more else [])])
 
 
 def left_out_text(report: Report) -> str:
@@ -49,7 +48,8 @@ def place_text(finding: BuildFinding) -> str:
 
 def moment_text(finding: BuildFinding) -> str:
     """Who played, and when it happened: `random, at 2.1 s (step 63)`; empty where nothing is known."""
-    parts = [] if finding.player is None else [plain(finding.player)]
+    parts = [] if finding.device is None else [finding.device]
+    parts += [] if finding.player is None else [plain(finding.player)]
     if finding.seconds is not None:
         step = "" if finding.step is None else f" (step {finding.step})"
         parts.append(f"at {finding.seconds:.1f} s{step}")
@@ -60,6 +60,11 @@ def moment_text(finding: BuildFinding) -> str:
         has_episode = finding.episode is not None or finding.episode_file is not None
         parts.append(f"replayed {times} on a fresh copy" if has_episode else f"measured again {times}")
     return ", ".join(parts)
+
+
+def player_text(outcome: PlayerOutcome) -> str:
+    """Its name, with the device if there are several."""
+    return outcome.player if outcome.device is None else f"{outcome.device} {outcome.player}"
 
 
 def replay_of(finding: BuildFinding, folder: str = "") -> str | None:
@@ -135,6 +140,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "verdict": verdict_text,
     "place": place_text,
     "moment": moment_text,
+    "who": player_text,
     "replay": replay_of,
     "beside": beside,
     "ends": ends_text,
@@ -179,6 +185,6 @@ def text_lines(report: Report, folder: str = "") -> list[str]:
         problem=(report.problem or "no reason is known").strip().splitlines(),
         passed=[state.oracle for state in report.oracles if state.state == "passed"],
         held=[outcome for outcome in report.players if outcome.player.startswith("hold-")],
-        width=max((len(plain(outcome.player)) for outcome in report.players), default=0),
+        width=max((len(plain(player_text(outcome))) for outcome in report.players), default=0),
     )  # fmt: skip
     return text.removesuffix("\n").split("\n")

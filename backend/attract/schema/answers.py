@@ -238,6 +238,19 @@ class NewAnswer(WireModel):
     """The commands to type next."""
 
 
+class InitAnswer(WireModel):
+    """`attract init`."""
+
+    files: list[Text]
+    """What was written, below the current folder, beside the baseline."""
+    verdict: Literal["plays", "findings", "not_played"] | None = None
+    """Of the play of the first baseline; None: none was played."""
+    problem: Text | None = None
+    """Why there is no baseline."""
+    next: Text
+    """The command to type next."""
+
+
 class DoctorFinding(WireModel):
     """One thing that was looked at."""
 

@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 
 from attract.commands.ci import CiOptions
+from attract.commands.ci_outputs import DevicePlay, check_outputs, write_outputs
 from attract.commands.ci_playing import (
     Chosen,
     check_game,
     check_moved,
-    check_outputs,
     check_played,
     find_baseline,
     game_for_tests,
     is_known,
     read_folder,
     without_dead_ends,
-    write_outputs,
 )
 from attract.commands.difficulty import cells, not_played, p_text, ranged, read_bands, spread
 from attract.errors import AttractError, ConfigurationError
@@ -106,6 +105,17 @@ def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
     check_played(played, [], 100.0, is_written=True)
 
 
+def test_a_rule_passes_no_build_that_fails_in_every_episode() -> None:
+    failed = Outcomes({"idle": {0: Outcome("failed", {})}, "random": {0: Outcome("failed", {})}})
+    warned = finding("error", "it throws").model_copy(update={"level": "warn"})
+    for findings in ([warned], []):
+        with pytest.raises(AttractError, match="every episode failed"):
+            check_played(Played(outcomes=failed), findings, 100.0, is_written=False)
+    check_played(Played(outcomes=failed), [finding("error", "it throws")], 100.0, is_written=False)
+    failed.players["random"][0] = Outcome("terminated", {})
+    check_played(Played(outcomes=failed), [warned], 100.0, is_written=False)
+
+
 def test_a_game_that_no_player_moves_was_not_played() -> None:
     menu, other = Outcome("time_limit", {"return": 60.0}), Outcome("time_limit", {"return": 61.0})
     played = Played(outcomes=Outcomes({"idle": {0: menu, 1: menu}, "random": {0: menu, 1: menu, 2: other}}))
@@ -159,7 +169,9 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
     game = TestedModule("../src/game.ts")
     pictures = {1: EpisodePictures([0.5], [b"jpeg"], 0.5, b"sheet")}
-    whole, lines = write_outputs(CiOptions(out=out), failed(finding, error), BUILD, game, pictures=pictures)
+    whole, lines = write_outputs(
+        CiOptions(out=out), [DevicePlay(failed(finding, error), BUILD, game, pictures=pictures)]
+    )
     first, second = whole.findings
     assert (first.sheet_file, second.sheet_file) == (None, "02-error.png")
     assert (out / "02-error.png").read_bytes() == b"sheet"
@@ -175,17 +187,17 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
 def test_the_report_of_the_last_build_is_kept_beside_its_episodes(tmp_path: Path) -> None:
     out = tmp_path / "attract-ci"
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
-    written, _ = write_outputs(CiOptions(out=out), failed(error), BUILD)
+    written, _ = write_outputs(CiOptions(out=out), [DevicePlay(failed(error), BUILD)])
     kept = Report.model_validate_json((out / "report.json").read_text())
     assert kept.version == 1
     assert [finding.episode_file for finding in kept.findings] == ["01-error.episode.json"]
     assert kept.model_dump() == written.model_dump()
-    _, lines = write_outputs(CiOptions(out=out), report(), BUILD)
+    _, lines = write_outputs(CiOptions(out=out), [DevicePlay(report(), BUILD)])
     assert Report.model_validate_json((out / "report.json").read_text()).verdict == "plays"
     assert lines[-1] == "plays: no finding"
     # A game that cannot be loaded has no build.
     stopped = Report(game="game.ts", build="", verdict="not_played", problem="no browser")
-    write_outputs(CiOptions(out=out), stopped, None)
+    write_outputs(CiOptions(out=out), [DevicePlay(stopped)])
     assert Report.model_validate_json((out / "report.json").read_text()).problem == "no browser"
 
 
@@ -198,7 +210,7 @@ def test_every_form_that_is_asked_for_is_written(tmp_path: Path, monkeypatch: py
         html=tmp_path / "report.html",
         github=True,
     )
-    _, lines = write_outputs(outputs, failed(found(recorded(error="gone"))), BUILD)
+    _, lines = write_outputs(outputs, [DevicePlay(failed(found(recorded(error="gone"))), BUILD)])
     suite = ElementTree.parse(tmp_path / "new" / "junit.xml").getroot()
     assert len(list(suite.iter("failure"))) == 1
     assert "<html" in (tmp_path / "report.html").read_text()

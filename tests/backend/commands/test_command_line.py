@@ -162,6 +162,7 @@ WITHOUT_JSON = {
 """Commands that have no `--json`, and why."""
 WRONG_WITH_JSON = {
     "new": ("full", "already exists"),
+    "init": ("nothere.ts", "there is no file "),
     "check": ("nothere.ts", "there is no file "),
     "ci": ("nothere.ts", "there is no file "),
     "difficulty": ("nothere.ts --over size=1,2", "there is no file "),

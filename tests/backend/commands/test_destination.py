@@ -12,12 +12,13 @@ from attract.cli import COMMANDS
 from attract.commands import exported_page
 from attract.commands.check import save_checked
 from attract.commands.ci import CiOptions
-from attract.commands.ci_playing import write_outputs
+from attract.commands.ci_outputs import DevicePlay, write_outputs
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.evaluating import save_episodes
 from attract.commands.export import write_page
 from attract.commands.exported_page import find_page_copy, write_site
-from attract.commands.new import create_project
+from attract.commands.init import write_new
+from attract.commands.new import WORKFLOW, create_project
 from attract.commands.probe import write_adapter
 from attract.commands.report import _write as write_report  # pyright: ignore[reportPrivateUsage]
 from attract.commands.skill import SKILLS, install_skills
@@ -82,7 +83,8 @@ def ci(out: Path) -> None:
     module = GameModule(counting_game(), b"adapter", None)
     outputs = CiOptions(out=out, junit=out / "junit.xml", html=out / "report.html")
     finding = failed(found(recorded(error="gone"), episode_file=None, test_file=None))
-    write_outputs(outputs, finding, Build(module, description), TestedPage("..", description.page or ""))
+    tested = TestedPage("..", description.page or "")
+    write_outputs(outputs, [DevicePlay(finding, Build(module, description), tested)])
     with writing(out / "base.json"):
         write_baseline(out / "base.json", baseline(), outcomes(1), 1)
 
@@ -106,6 +108,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "difficulty": lambda out: write_output(out / "difficulty.html", b"page"),
     "eval": lambda out: save_episodes(out, [recorded(run_id="run", id="one")]),
     "export": export,
+    "init": lambda out: write_new(out, {Path("attract.config.ts"): "", WORKFLOW: ""}),
     "look": lambda out: write_output(out / "look.png", b"picture"),
     "new": lambda out: create_project(out / "my-game", "page"),
     "probe": probe,
@@ -115,7 +118,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "verify": lambda out: write_output(out / "claim.episode.json", b"episode"),
 }
 """By command, what writes its files into the folder `out`."""
-KEEPS_WHAT_IS_THERE = ("new", "report")
+KEEPS_WHAT_IS_THERE = ("init", "new", "report")
 WRITE_NONE = {
     *("doctor", "health", "join", "match", "metrics", "replay", "runs"),
     # Folders of runs, whose links `RunDirectory` checks.

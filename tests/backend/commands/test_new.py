@@ -13,6 +13,7 @@ from attract.commands import new
 from attract.commands.new import create_project, next_steps
 from attract.errors import ConfigurationError
 from attract.games.page_places import page_place
+from attract.playtest.project_file import read_project_file
 
 
 def test_a_project_has_the_folders_name_and_all_that_it_imports(tmp_path: Path) -> None:
@@ -33,7 +34,8 @@ def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None
     folder = tmp_path / "star-catcher"
     files = {str(path) for path in create_project(folder, "page")}
     assert files == {
-        ".github/workflows/play.yml", ".gitignore", "README.md", "game.page.ts", "index.html",
+        ".github/workflows/play.yml", ".gitignore", "README.md", "attract.config.ts", "game.page.ts",
+        "index.html",
         "package.json", "src/agent.ts", "src/game.js", "src/style.css", "tsconfig.json", "vite.config.js",
     }  # fmt: skip
     assert "my-game" not in (folder / "README.md").read_text() + (folder / "index.html").read_text()
@@ -50,8 +52,12 @@ def test_the_workflow_beside_a_game_plays_that_game(template: new.Template, tmp_
     files = {str(path) for path in create_project(tmp_path / "game", template)}
     workflow = yaml.safe_load((tmp_path / "game" / new.WORKFLOW).read_text())
     run = [step["run"] for step in workflow["jobs"]["play"]["steps"] if "run" in step]
-    played = [words.split()[2] for words in run if words.startswith("attract ")]
-    assert len(played) == 3 and set(played) <= files
+    played = [words.split()[1:3] for words in run if words.startswith("attract ")]
+    assert [command for command, _ in played] == ["check", "train", "ci"]
+    assert {game for command, game in played if command != "ci"} <= files
+    # `attract ci` plays what the project's file names.
+    file = read_project_file(tmp_path / "game" / new.PROJECT_FILE)
+    assert Path(file.game).resolve() == tmp_path / "game" / played[0][1]
     # What is left is for GitHub: `${{ ... }}`.
     text = (tmp_path / "game" / new.WORKFLOW).read_text()
     assert re.findall(r"(?<!\$)\{\{", text) == []
