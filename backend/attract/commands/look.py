@@ -338,10 +338,10 @@ async def _draw(tab: Page, options: LookOptions, found: PageLook, asked: dict[st
         # The page may call it as well: no more than one picture for each moment.
         if source["frame"] == tab.main_frame and isinstance(tick, int) and tick in moments:
             moments.discard(tick)
-            pictures[tick] = await tab.screenshot(type="jpeg", quality=QUALITY, clip=clip)
+            pictures[tick] = await tab.screenshot(type="jpeg", quality=QUALITY, clip=seen)
 
     async def picture() -> object:
-        await tab.set_viewport_size({"width": int(clip["width"]), "height": int(clip["height"])})
+        await tab.set_viewport_size({"width": int(seen["width"]), "height": int(seen["height"])})
         await tab.expose_binding(TAKE, take)
         order = asked | {"frames": found.frames, "moments": sorted(moments)}
         note = await tab.evaluate("(order) => attractProbe.draw(order)", order)
@@ -353,9 +353,10 @@ async def _draw(tab: Page, options: LookOptions, found: PageLook, asked: dict[st
         return note
 
     width, height = (max(1, min(MAX_SIDE, int(side))) for side in found.size)
-    if options.rotate:
-        width = height = max(width, height)
+    # What will be turned was as wide as it is high.
+    longest = max(width, height) if options.rotate else 0
     clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
+    seen: FloatRect = {**clip, "width": max(width, longest), "height": max(height, longest)}
     try:
         note = await within(LOOK_SECONDS, picture())
     except LateError as late:

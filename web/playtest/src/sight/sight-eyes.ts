@@ -187,7 +187,10 @@ function wordOf(text: string, isButton: boolean, box: Box, seen: Box, isAlone: b
   const isNear =
     areaOf(within(box, [seen[0] - width, seen[1] - height, seen[2] + width, seen[3] + height])) > 0;
   const isMeant = areaOf(box) === 0 || (inside === 0 && !(isAlone && isNear));
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = text
+    .slice(0, 10 * MAX_LENGTH)
+    .replace(/\s+/g, " ")
+    .trim();
   return {
     text: line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line,
     isButton,

@@ -57,6 +57,7 @@ const MIN_BLANK_LOOKS = 8;
 /** Share of the cells in which something is drawn that is left where all but the words is gone, and how many that must be. */
 const GONE = 0.15;
 const MIN_USUAL = 100;
+const SLOW = 0.03;
 /** A frame that stays longer is no flicker but a scene. */
 const FLICKER_TICKS = 2;
 /** Cells that change in a jump, and how many times as many as in the frame before. */
@@ -111,7 +112,7 @@ export class SightRules {
   #numBlank = 0;
   #hasPicture = false;
   #blankSince: number | null = null;
-  /** Cells in which something is drawn, at least, and the words beside it. */
+  /** Cells in which something is drawn, in the mean of late, and the words beside it. */
   #usual = Number.POSITIVE_INFINITY;
   #usualWords = "";
   #shownWords = "";
@@ -191,7 +192,9 @@ export class SightRules {
     const isGone = isKnown && drawn <= GONE * this.#usual;
     if (!isWhole && !isGone) {
       this.#hasPicture = true;
-      this.#usual = Math.min(this.#usual, drawn);
+      // What is taken away bit by bit is followed, and a fade is soon forgotten.
+      this.#usual =
+        this.#usual === Number.POSITIVE_INFINITY ? drawn : this.#usual + SLOW * (drawn - this.#usual);
       if (tick - this.#wordsSince >= this.#ticks(OUTSIDE_SECONDS)) this.#usualWords = this.#shownWords;
     }
     // A screen between two levels has words of its own.
