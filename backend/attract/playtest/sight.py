@@ -63,7 +63,8 @@ async def look(
     played.drilled.add("sight")
     found = list(zip(first[0].alarms, first[0].recorded, strict=False))
     first_seen: dict[tuple[str, str], tuple[PlaytestAlarm, RecordedEpisode]] = {}
-    for alarm, episode in sorted(found, key=lambda each: each[0].tick):
+    # The first that was played: what others leave in a page may change the later ones.
+    for alarm, episode in found:
         if alarm.oracle in SIGHTS and episode is not None:
             first_seen.setdefault(_key(alarm), (alarm, episode))
     seconds = max(CONFIRM_SECONDS, (end - time.monotonic()) / (CONFIRMATIONS * max(1, len(first_seen))))

@@ -74,6 +74,17 @@ test("a picture that moved as a whole has a shift; less than a tenth, a scene of
   }
   expect(shiftBetween(painted(blocks()), painted(blocks(4, 3)))).toBe(null);
   expect(shiftBetween(painted(blocks()), painted(tiles()))).toBe(null);
+  // Three small things, and two.
+  const few = (count: number, across: number): Thumbnail =>
+    painted((x, y) =>
+      [6, 20, 40]
+        .slice(0, count)
+        .some((at, i) => x - across >= at && x - across < at + 5 && y >= 9 * i + 3 && y < 9 * i + 7)
+        ? [255, 200, 0]
+        : [0, 0, 0],
+    );
+  expect(shiftBetween(few(3, 0), few(3, 10))).not.toBe(null);
+  expect(shiftBetween(few(2, 0), few(2, 10))).toBe(null);
   const moved = (by: number): Thumbnail =>
     painted((x, y) => (x >= 40 + by && x < 44 + by && y > 40 ? [255, 0, 255] : blocks()(x, y)));
   expect(shiftBetween(moved(0), moved(12))).toBe(null);

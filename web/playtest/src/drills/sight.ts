@@ -59,6 +59,7 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
       const first = lastStep === null ? 0 : Math.max(0, lastStep - stepsOf(BEFORE_SECONDS));
       const pace = new Pace(first * perStep, steps * perStep, until);
       rules.begin();
+      eyes.begin();
       const see = (window: PageWindow): void => {
         if (problem !== null) return;
         if (eyes.hasInput(window) || hasPad) lastInput = tick;

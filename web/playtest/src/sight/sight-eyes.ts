@@ -10,6 +10,7 @@ import { HEIGHT, type Thumbnail, WIDTH } from "./thumbnail.ts";
 type Context = any;
 type Box = readonly [left: number, top: number, right: number, bottom: number];
 
+const NOTHING: Box = [0, 0, 0, 0];
 /** A canvas that covers so much of the window is the picture. */
 const MAIN = 0.4;
 /** What a page has beyond these is not looked at. */
@@ -39,7 +40,7 @@ export class SightEyes {
   onTick: ((window: PageWindow) => void) | null = null;
   readonly #heard = new WeakMap<object, Heard>();
   readonly #context: OffscreenCanvasRenderingContext2D;
-  #region = "";
+  #region = NOTHING;
 
   constructor() {
     const context = new OffscreenCanvas(WIDTH, HEIGHT).getContext("2d", { willReadFrequently: true });
@@ -62,6 +63,11 @@ export class SightEyes {
     };
   }
 
+  /** An episode begins. */
+  begin(): void {
+    this.#region = NOTHING;
+  }
+
   /** Whether anything is pressed, or was since the last call. */
   hasInput(window: PageWindow): boolean {
     const heard = this.#heard.get(window);
@@ -75,18 +81,20 @@ export class SightEyes {
   look(window: PageWindow): { picture: Thumbnail; isOther: boolean } {
     const context = this.#context;
     const view: Box = [0, 0, window.innerWidth, window.innerHeight];
+    const seenOf = (box: Box): number => areaOf(within(box, view));
     const main = canvasesIn(window)
-      .map((canvas) => within(boxOf(canvas), view))
-      .reduce((most, box) => (areaOf(box) > areaOf(most) ? box : most), [0, 0, 0, 0] as Box);
-    const region = areaOf(main) >= MAIN * areaOf(view) ? main : view;
+      .map(boxOf)
+      .reduce((most, box) => (seenOf(box) > seenOf(most) ? box : most), NOTHING);
+    const whole = seenOf(main) >= MAIN * areaOf(view) ? main : view;
+    const isOther = !isAlike(whole, this.#region);
+    // Where the canvas moves in the page, the picture moves.
+    if (isOther) this.#region = whole;
+    const region = this.#region;
     const [left, top, right, bottom] = region;
     const [across, down] = [WIDTH / (right - left), HEIGHT / (bottom - top)];
     context.setTransform(across, 0, 0, down, -left * across, -top * down);
     context.imageSmoothingQuality = "medium";
     paintPage(context, window, region);
-    const name = region.join();
-    const isOther = name !== this.#region;
-    this.#region = name;
     return { picture: context.getImageData(0, 0, WIDTH, HEIGHT).data, isOther };
   }
 
@@ -301,6 +309,11 @@ function boxOf(shown: Element | Range): Box {
 
 function within([left, top, right, bottom]: Box, [l, t, r, b]: Box): Box {
   return [Math.max(left, l), Math.max(top, t), Math.min(right, r), Math.min(bottom, b)];
+}
+
+/** Whether they have one size. */
+function isAlike([left, top, right, bottom]: Box, [l, t, r, b]: Box): boolean {
+  return Math.abs(right - left - r + l) < 1 && Math.abs(bottom - top - b + t) < 1;
 }
 
 function areaOf([left, top, right, bottom]: Box): number {

@@ -137,23 +137,28 @@ const MAX_DOWN = HEIGHT / 2;
 /** Shares of what is drawn that is elsewhere after the jump if nothing moves back, and if all moves back by it. */
 const ELSEWHERE = 0.5;
 const LEFT_OVER = 0.25;
-/** Every so many cells are compared. */
-const STRIDE = 2;
-/** Compared cells with something drawn: fewer can be alike by chance. */
+/** Cells that are compared of each picture: at least, since fewer can be alike by chance, and at most. */
 const MIN_COMPARED = 30;
+const MAX_COMPARED = 400;
+/** A camera moves so many things: one or two may have moved by themselves. */
+const MIN_THINGS = 3;
 
 /** By how many cells, to one, the whole picture has moved from `a` to `b`; null: it has not, or by less than a tenth of its size. */
 export function shiftBetween(a: Thumbnail, b: Thumbnail): Shift | null {
   const [busyA, busyB, rangeA, rangeB] = [busyCells(a), busyCells(b), new Range(a), new Range(b)];
+  const [cellsA, cellsB] = [someOf(busyA), someOf(busyB)];
   const unlike = (across: number, down: number): { share: number; compared: number } => {
     let [wrong, compared] = [0, 0];
-    for (let y = Math.max(0, -down); y < HEIGHT - Math.max(0, down); y += STRIDE)
-      for (let x = Math.max(0, -across); x < WIDTH - Math.max(0, across); x += STRIDE) {
-        const [i, j] = [y * WIDTH + x, (y + down) * WIDTH + x + across];
-        if (busyA[i] + busyB[j] === 0) continue;
+    const compare = (cells: readonly number[], from: Thumbnail, to: Range, x: number, y: number): void => {
+      for (const i of cells) {
+        const j = movedCell(i, x, y);
+        if (j === null) continue;
         compared++;
-        if (!rangeB.holds(a, i, j) || !rangeA.holds(b, j, i)) wrong++;
+        if (!to.holds(from, i, j)) wrong++;
       }
+    };
+    compare(cellsA, a, rangeB, across, down);
+    compare(cellsB, b, rangeA, -across, -down);
     return { share: compared === 0 ? 1 : wrong / compared, compared };
   };
   const still = unlike(0, 0);
@@ -167,5 +172,46 @@ export function shiftBetween(a: Thumbnail, b: Thumbnail): Shift | null {
     }
   if (best === null || best.share > LEFT_OVER) return null;
   const [across, down] = best.shift;
-  return Math.abs(across) < MIN_ACROSS && Math.abs(down) < MIN_DOWN ? null : best.shift;
+  if (Math.abs(across) < MIN_ACROSS && Math.abs(down) < MIN_DOWN) return null;
+  const isMoved = (i: number): boolean => {
+    const j = movedCell(i, across, down);
+    return j !== null && rangeB.holds(a, i, j) && !rangeB.holds(a, i, i);
+  };
+  return numThings(busyA, isMoved) < MIN_THINGS && cellsA.length < MAX_COMPARED / 2 ? null : best.shift;
+}
+
+/** Cells that are set, evenly: no more than `MAX_COMPARED`. */
+function someOf(busy: Uint8Array): number[] {
+  const cells = Array.from(busy.keys()).filter((i) => busy[i] === 1);
+  const stride = Math.ceil(cells.length / MAX_COMPARED);
+  return cells.filter((_, place) => place % stride === 0);
+}
+
+/** Null: outside the picture. */
+function movedCell(i: number, across: number, down: number): number | null {
+  const [x, y] = [(i % WIDTH) + across, Math.floor(i / WIDTH) + down];
+  return x < 0 || y < 0 || x >= WIDTH || y >= HEIGHT ? null : y * WIDTH + x;
+}
+
+/** How many patches of cells that are set have moved, for the most part. */
+function numThings(busy: Uint8Array, isMoved: (i: number) => boolean): number {
+  const open = new Set(Array.from(busy.keys()).filter((i) => busy[i] === 1));
+  let things = 0;
+  for (const first of open) {
+    const patch = [first];
+    open.delete(first);
+    for (const i of patch)
+      for (const [across, down] of [
+        [1, 0],
+        [-1, 0],
+        [0, 1],
+        [0, -1],
+      ]) {
+        const next = movedCell(i, across, down);
+        if (next === null || !open.delete(next)) continue;
+        patch.push(next);
+      }
+    if (patch.filter(isMoved).length > patch.length / 2) things++;
+  }
+  return things;
 }
