@@ -3,6 +3,7 @@
 import type { Action, GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
+import type { PageWindow } from "attract/page-adapter";
 import { maskGroups } from "attract/spaces";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
 import { isGameError } from "../../../worker/src/game/failures.ts";
@@ -100,6 +101,11 @@ export class DrillCopy {
   /** Whether what the page draws leaves marks: its next ticks cost less without. */
   set draws(draws: boolean) {
     if (this.#page !== null) this.#page.clock.draws = draws;
+  }
+
+  /** Of the page that is played in, not of one that is made ready meanwhile; null: there is none. */
+  get window(): PageWindow | null {
+    return this.#page?.window ?? null;
   }
 
   get picture(): number {

@@ -61,7 +61,7 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
       rules.begin();
       eyes.begin();
       const see = (window: PageWindow): void => {
-        if (problem !== null) return;
+        if (problem !== null || window !== copy.window) return;
         if (eyes.hasInput(window) || hasPad) lastInput = tick;
         try {
           const words = tick % every === 0 ? eyes.words(window) : null;

@@ -2,6 +2,8 @@
 
 /// <reference lib="dom" />
 import { canvasesIn, everyIn } from "attract/page/elements";
+import { made } from "attract/page/made";
+import { PHASER, phaserTexts } from "attract/page/phaser";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import type { Word } from "./sight-rules.ts";
 import { HEIGHT, type Thumbnail, WIDTH } from "./thumbnail.ts";
@@ -53,6 +55,7 @@ export class SightEyes {
     return {
       ...adapter,
       prepare: (window, parameters) => {
+        made(window, PHASER);
         this.#heard.set(window, listen(window));
         adapter.prepare?.(window, parameters);
       },
@@ -85,9 +88,10 @@ export class SightEyes {
     const main = canvasesIn(window)
       .map(boxOf)
       .reduce((most, box) => (seenOf(box) > seenOf(most) ? box : most), NOTHING);
-    const whole = seenOf(main) >= MAIN * areaOf(view) ? main : view;
+    const isMain = seenOf(main) >= MAIN * areaOf(view);
+    const whole = isMain || this.#region === NOTHING ? (isMain ? main : view) : this.#region;
     const isOther = !isAlike(whole, this.#region);
-    // Where the canvas moves in the page, the picture moves.
+    // Where the canvas moves in the page, or is gone, the picture moves or is gone.
     if (isOther) this.#region = whole;
     const region = this.#region;
     const [left, top, right, bottom] = region;
@@ -121,6 +125,11 @@ export class SightEyes {
     }
     if (heard !== undefined) heard.words = [];
     heard?.places.clear();
+    // Of these the middle is known alone.
+    for (const { name, place } of phaserTexts(window)) {
+      const [x, y] = place;
+      found.push(wordOf(name, false, [x - 1, y - 1, x + 1, y + 1], reach(window, view), true));
+    }
     for (const element of everyIn(window).slice(0, MAX_ELEMENTS)) {
       const isButton = element.matches(BUTTONS);
       const range = isButton ? null : textRange(element);

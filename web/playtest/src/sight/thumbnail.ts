@@ -134,9 +134,10 @@ const MIN_ACROSS = Math.ceil(0.09 * WIDTH);
 const MIN_DOWN = Math.ceil(0.09 * HEIGHT);
 const MAX_ACROSS = WIDTH / 2;
 const MAX_DOWN = HEIGHT / 2;
-/** Shares of what is drawn that is elsewhere after the jump if nothing moves back, and if all moves back by it. */
-const ELSEWHERE = 0.5;
+/** Shares of what is drawn that is elsewhere after the jump if nothing moves back, and if all moves back by it, also of the first. */
+const ELSEWHERE = 0.3;
 const LEFT_OVER = 0.25;
+const EXPLAINED = 0.5;
 /** Cells that are compared of each picture: at least, since fewer can be alike by chance, and at most. */
 const MIN_COMPARED = 30;
 const MAX_COMPARED = 400;
@@ -170,7 +171,7 @@ export function shiftBetween(a: Thumbnail, b: Thumbnail): Shift | null {
       if (compared < Math.max(MIN_COMPARED, 0.4 * still.compared)) continue;
       if (best === null || share < best.share) best = { shift: [across, down], share };
     }
-  if (best === null || best.share > LEFT_OVER) return null;
+  if (best === null || best.share > Math.min(LEFT_OVER, EXPLAINED * still.share)) return null;
   const [across, down] = best.shift;
   if (Math.abs(across) < MIN_ACROSS && Math.abs(down) < MIN_DOWN) return null;
   const isMoved = (i: number): boolean => {
