@@ -156,8 +156,7 @@ def look(page: flags.Game, /, options: LookOptions = LookOptions()) -> int:
     Examples
     --------
     attract look dist --press Enter@10 --hold ArrowLeft@60-90  # what a key moves
-    attract look dist --eval 'w.game?.score' --png page.png  # a value, and a picture
-    attract look dist --frames 600 --sheet sheet.png  # twelve moments of ten seconds
+    attract look dist --eval 'w.game?.score' --sheet page.png  # a value, and twelve moments
     attract look game.page.ts --action left@0-60 --json  # each step, as an adapter has it
     """
     page, server = flags.page_or_game(page, flags.server_settings(options))

@@ -48,13 +48,13 @@ def states_of(played: Played) -> dict[str, tuple[str, str]]:
     return {each.oracle: (each.state, each.note) for each in states if each.oracle in SIGHTS}
 
 
-def test_what_is_seen_in_three_looks_is_one_finding_where_it_comes_first() -> None:
-    host = LookingHost(looked(LATER, BLANK), looked(BLANK), looked(LATER))
+def test_what_is_seen_in_three_looks_is_one_finding_where_it_was_played_first() -> None:
+    host = LookingHost(looked(BLANK, LATER), looked(BLANK), looked(LATER))
     played = run(host, has_page=True, seconds=50.0)
     (found,) = played.findings
     assert (found.id, found.text, found.times) == ("blank", BLANK.text, 2)
     assert found.alarm is not None and found.alarm.tick == 70
-    assert found.episode is not None and found.episode.instance == 1
+    assert found.episode is not None and found.episode.instance == 0
     first, *again = host.asked
     # 0.24 of 50 s, 0.6 of that for the first look.
     assert first.budget_seconds == 0.6 * SIGHT_SHARE * 50
@@ -64,7 +64,9 @@ def test_what_is_seen_in_three_looks_is_one_finding_where_it_comes_first() -> No
 
 
 def test_what_is_seen_once_is_no_finding_and_the_others_are() -> None:
-    host = LookingHost(looked(BLANK, OUTSIDE), looked(OUTSIDE), looked(OUTSIDE), looked(BLANK), looked())
+    host = LookingHost(
+        looked(BLANK, OUTSIDE), looked(BLANK), looked(), looked(OUTSIDE), looked(BLANK, OUTSIDE)
+    )
     played = run(host, has_page=True)
     assert [found.id for found in played.findings] == ["outside"]
     assert states_of(played)["blank"] == ("passed", f"seen once and not again when replayed: {BLANK.text}")

@@ -3,7 +3,7 @@
 /// <reference lib="dom" />
 import { canvasesIn, everyIn } from "attract/page/elements";
 import { made } from "attract/page/made";
-import { PHASER, phaserTexts } from "attract/page/phaser";
+import { gameOf, PHASER, phaserTexts } from "attract/page/phaser";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import type { Word } from "./sight-rules.ts";
 import { HEIGHT, type Thumbnail, WIDTH } from "./thumbnail.ts";
@@ -128,7 +128,8 @@ export class SightEyes {
     // Of these the middle is known alone.
     for (const { name, place } of phaserTexts(window)) {
       const [x, y] = place;
-      found.push(wordOf(name, false, [x - 1, y - 1, x + 1, y + 1], reach(window, view), true));
+      const clip = within(boxOf(gameOf(window).canvas), reach(window, view));
+      found.push(wordOf(name, false, [x - 1, y - 1, x + 1, y + 1], clip, true));
     }
     for (const element of everyIn(window).slice(0, MAX_ELEMENTS)) {
       const isButton = element.matches(BUTTONS);
