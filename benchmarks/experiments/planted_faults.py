@@ -132,7 +132,8 @@ def load(folder: Path = CORPUS) -> list[CorpusGame]:
     for path in sorted(folder.glob("*.toml")):
         given = tomllib.loads(path.read_text())
         faults, harmless = (
-            tuple(_change(entry, given["file"]) for entry in given.get(kind, ())) for kind in ("fault", "harmless")
+            tuple(_change(entry, given["file"]) for entry in given.get(kind, ()))
+            for kind in ("fault", "harmless")
         )
         train = tuple(given.get("train", ()))
         games.append(CorpusGame(path.stem, ROOT / given["folder"], given["engine"], faults, harmless, train))
@@ -241,7 +242,8 @@ class Harness:
         self, work: Path, seconds: int = PLAY_SECONDS, *, trains: bool = True, is_alone: bool = False
     ) -> None:
         """`seconds`: what the command may play; `trains`: whether games without a policy get one;
-        `is_alone`: no baseline and no policy, as in the first run of a project."""
+        `is_alone`: no baseline and no policy, as in the first run of a project.
+        """
         self._work = work
         self._is_alone = is_alone
         self._seconds = seconds
