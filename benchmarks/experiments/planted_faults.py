@@ -132,7 +132,8 @@ def load(folder: Path = CORPUS) -> list[CorpusGame]:
     for path in sorted(folder.glob("*.toml")):
         given = tomllib.loads(path.read_text())
         faults, harmless = (
-            tuple(_change(entry, given["file"]) for entry in given[kind]) for kind in ("fault", "harmless")
+            tuple(_change(entry, given["file"]) for entry in given.get(kind, ()))
+            for kind in ("fault", "harmless")
         )
         train = tuple(given.get("train", ()))
         games.append(CorpusGame(path.stem, ROOT / given["folder"], given["engine"], faults, harmless, train))
@@ -237,9 +238,14 @@ class Record:
 class Harness:
     """Plays cases in a folder of its own, with policies and baselines that it makes once."""
 
-    def __init__(self, work: Path, seconds: int = PLAY_SECONDS, *, trains: bool = True) -> None:
-        """`seconds`: what the command may play; `trains`: whether games without a policy get one."""
+    def __init__(
+        self, work: Path, seconds: int = PLAY_SECONDS, *, trains: bool = True, is_alone: bool = False
+    ) -> None:
+        """`seconds`: what the command may play; `trains`: whether games without a policy get one;
+        `is_alone`: no baseline and no policy, as in the first run of a project.
+        """
         self._work = work
+        self._is_alone = is_alone
         self._seconds = seconds
         self._trains = trains
         work.mkdir(parents=True, exist_ok=True)
@@ -247,6 +253,8 @@ class Harness:
     def policy(self, game: CorpusGame) -> str | None:
         """A policy of the clean game: a folder, or the id of a run, which is trained when first asked for."""
         trained = game.folder / "trained"
+        if self._is_alone:
+            return None
         if trained.is_dir() or not (game.train and self._trains):
             return str(trained) if trained.is_dir() else None
         runs = self._work / "runs"
@@ -282,9 +290,12 @@ class Harness:
     def play(self, case: Case) -> Played:
         """Plays one case against the baseline."""
         game, change = case.game, case.change
-        baseline = other_seed(self.baseline(game), case.seed)
         entry = game.build(self._work / game.name / (change.name if change else "clean"), change)
-        outcome = self._command(game, entry, "--baseline", str(baseline), "--json")
+        if self._is_alone:
+            flags = ("--seed", str(case.seed))
+        else:
+            flags = ("--baseline", str(other_seed(self.baseline(game), case.seed)))
+        outcome = self._command(game, entry, *flags, "--json")
         try:
             report = outcome.json
         except (AssertionError, ValueError):
@@ -393,12 +404,15 @@ def main() -> int:
     parser.add_argument(
         "--work", type=Path, default=WORK, help="folder of copies, policies, baselines, record"
     )
+    parser.add_argument("--seconds", type=int, default=PLAY_SECONDS, help="for the play of each case")
+    parser.add_argument("--alone", action="store_true", help="play without baselines and policies")
     parser.add_argument(
         "--table", action="store_true", help="play nothing; put the record into docs/notebook/ci.md"
     )
     given = parser.parse_args()
     games = load(given.corpus)
-    harness, record = Harness(given.work), Record(given.work / "record", games)
+    harness = Harness(given.work, given.seconds, is_alone=given.alone)
+    record = Record(given.work / "record", games)
     cases = [case for case in chosen(games, given.only) if given.kind in (None, case.kind)]
     for case in [] if given.table else cases:
         kept = record.played.get(case.key)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import planted_faults as corpus
+from attract.playtest.sight import SIGHTS
 
 GAMES = corpus.load()
+SIGHT = corpus.load(corpus.CORPUS.parent / "sight")
 CHANGE = corpus.Change("size", "Larger.", "game.js", (("size = 1", "size = 2"),), ("changed",))
 
 
@@ -27,7 +29,12 @@ def test_all_cases_are_a_hundred_faults_two_hundred_clean_runs_and_forty_harmles
     assert [kinds.count(kind) for kind in ("fault", "clean", "harmless")] == [100, 200, 40]
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_four_games_have_a_fault_of_each_kind_of_sight():
+    for game in SIGHT:
+        assert [fault.oracles for fault in game.faults] == [(name,) for name in SIGHTS]
+
+
+@pytest.mark.parametrize("game", [*GAMES, *SIGHT], ids=lambda game: game.name)
 def test_every_change_still_fits_the_sources(game: corpus.CorpusGame):
     assert [problem for change in game.changes for problem in change.problems(game.folder)] == []
 

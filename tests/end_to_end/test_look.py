@@ -178,6 +178,27 @@ async def test_a_picture_is_of_the_last_frame_however_slowly_it_is_drawn(
     assert pictures[0] == pictures[1] and seen[0] == seen[1]
 
 
+async def test_a_sheet_has_twelve_moments_however_slowly_they_are_drawn(
+    tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A page may ask for pictures, too, and gets none.
+    (tmp_path / "index.html").write_text(
+        COUNTING.replace("frame += 1;", "frame += 1; parent.attractTake?.(frame);")
+    )
+    sheet, sheets = tmp_path / "sheet.png", list[bytes]()
+    for budget, frames in [(60_000, 60), (0, 60), (60_000, 3)]:
+        monkeypatch.setattr(look_module, "BUDGET_MS", budget)
+        report = await look_at(str(tmp_path), LookOptions(frames=frames, sheet=sheet), server)
+        assert (report.png, Path(report.sheet or "").name) == (None, "sheet.png")
+        sheets.append(sheet.read_bytes())
+        if budget == 0:
+            assert any(note.endswith("the 2 frames before each moment drew") for note in report.notes)
+    sizes = [struct.unpack(">II", each[16:24]) for each in sheets]
+    assert sheets[0] == sheets[1] and [width for width, _ in sizes] == [1280] * 3
+    # Three rows of four pictures of 800 x 600; frames 0 to 3 are one row.
+    assert sizes[0][1] > 3 * 226 > 2 * sizes[2][1]
+
+
 async def test_a_form_is_sent_to_its_page_and_goes_nowhere(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(
         """<form id="f" action="/elsewhere"><input id="t"><button id="go">Go</button></form><script>

@@ -115,20 +115,35 @@ async def picture_episodes(
 async def _sheet(tab: Page, pictures: EpisodePictures) -> bytes:
     """A PNG of some of the pictures in rows, each with its second; the moment of the finding is outlined."""
     count = len(pictures.seconds)
-    chosen = sorted({round(place * (count - 1) / (SHEET_PICTURES - 1)) for place in range(SHEET_PICTURES)})
+    chosen = spread_over(count - 1)
     nearest = min(range(count), key=lambda place: abs(pictures.seconds[place] - pictures.moment))
     closest = min(chosen, key=lambda place: abs(place - nearest))
     shown = [nearest if place == closest else place for place in chosen]
-    cells = "".join(
-        f"<figure{' class=it' if place == nearest else ''}>"
-        f'<img src="data:image/jpeg;base64,{base64.b64encode(pictures.jpegs[place]).decode()}">'
-        f"<figcaption>{pictures.seconds[place]:.2f} s</figcaption></figure>"
-        for place in shown
+    cells = [(pictures.jpegs[place], f"{pictures.seconds[place]:.2f} s", place == nearest) for place in shown]
+    return await contact_sheet(tab, cells)
+
+
+def spread_over(last: int) -> list[int]:
+    """At most `SHEET_PICTURES` numbers from 0 to `last`, evenly."""
+    return sorted({round(place * last / (SHEET_PICTURES - 1)) for place in range(SHEET_PICTURES)})
+
+
+async def contact_sheet(tab: Page, cells: Sequence[tuple[bytes, str, bool]]) -> bytes:
+    """A PNG of pictures in rows; what was in the tab is gone.
+
+    Args:
+        cells: JPEG, caption without markup, and whether it is outlined.
+    """
+    figures = "".join(
+        f"<figure{' class=it' if is_outlined else ''}>"
+        f'<img src="data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}">'
+        f"<figcaption>{caption}</figcaption></figure>"
+        for jpeg, caption, is_outlined in cells
     )
     # The game's page is gone: what it does cannot reach this one.
     await tab.goto("about:blank")
     await tab.set_viewport_size({"width": SHEET_WIDTH, "height": 100})
-    await tab.set_content(f"<style>{SHEET_STYLE}</style>{cells}")
+    await tab.set_content(f"<style>{SHEET_STYLE}</style>{figures}")
     return await tab.screenshot(type="png", full_page=True)
 
 

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 from cyclopts import Parameter
 from cyclopts.validators import Number
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Page, Request, Response
+from playwright.async_api import FloatRect, Page, Request, Response
 from pydantic import ValidationError
 
 from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
+from attract.commands.episode_pictures import QUALITY, contact_sheet, spread_over
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import short_look, text_of
 from attract.commands.look_inputs import frames_of, given_inputs
@@ -95,6 +96,8 @@ ADAPTER: Final = "/.attract/look-adapter.js"
 NOT_ASKED: Final = "/favicon.ico"
 """The browser asks for it, not the page."""
 MAX_SIDE: Final = 4_096
+TAKE: Final = "attractTake"
+"""What the document calls, by name, when a moment of the sheet is drawn."""
 NAMED: Final = (
     "name a folder with an index.html, an .html file, an address on this machine, an adapter, or a page game "
     "that comes with Attract"
@@ -120,6 +123,8 @@ class LookOptions:
     the window; `made` and `drawn` are those of adapters."""
     png: Path | None = None
     """File for a picture of the last frame."""
+    sheet: Path | None = None
+    """File for one picture of twelve moments, the last frame among them."""
     rotate: Annotated[list[int] | None, Parameter(validator=Number(gte=0))] = None
     """Frame at which the phone or the tablet is turned: 60."""
     size: tuple[int, int] = SIZE
@@ -151,7 +156,7 @@ def look(page: flags.Game, /, options: LookOptions = LookOptions()) -> int:
     Examples
     --------
     attract look dist --press Enter@10 --hold ArrowLeft@60-90  # what a key moves
-    attract look dist --eval 'w.game?.score' --png page.png  # a value, and a picture
+    attract look dist --eval 'w.game?.score' --sheet page.png  # a value, and twelve moments
     attract look game.page.ts --action left@0-60 --json  # each step, as an adapter has it
     """
     page, server = flags.page_or_game(page, flags.server_settings(options))
@@ -205,12 +210,14 @@ async def look_at(page: str, options: LookOptions, server: ServerSettings) -> Lo
         raise ConfigurationError(
             f"{options.size[0]} x {options.size[1]}", setting="--size", fix=f"1 to {MAX_SIDE} pixels each"
         )
-    if options.png is not None:
-        if options.png.suffix.lower() != ".png":
+    for setting, path in (("--png", options.png), ("--sheet", options.sheet)):
+        if path is None:
+            continue
+        if path.suffix.lower() != ".png":
             raise ConfigurationError(
-                f"{options.png} is no name of a picture", setting="--png", fix=f"{options.png.stem}.png"
+                f"{path} is no name of a picture", setting=setting, fix=f"{path.stem}.png"
             )
-        check_writable(options.png)
+        check_writable(path)
     subject = await _subject(page, server)
     began = time.monotonic()
     asked: dict[str, Any] = {
@@ -229,7 +236,8 @@ async def look_at(page: str, options: LookOptions, server: ServerSettings) -> Lo
             found = _read(
                 await within(LOOK_SECONDS, tab.evaluate("(order) => attractProbe.look(order)", asked))
             )
-            drawn = options.png is not None and await _draw(tab, options.png, found, asked)
+            is_asked = options.png is not None or options.sheet is not None
+            drawn = is_asked and await _draw(tab, options, found, asked)
     except LateError as late:
         why = late.busy or ": does a loop of it never end?"
         raise GameError("load", f"the page did not answer within {late.seconds:.0f} s{why}") from None
@@ -239,6 +247,7 @@ async def look_at(page: str, options: LookOptions, server: ServerSettings) -> Lo
         **dict(found),
         missing=list(missing.values()),
         png=shown_path(options.png) if drawn and options.png is not None else None,
+        sheet=shown_path(options.sheet) if drawn and options.sheet is not None else None,
         seconds=round(time.monotonic() - began, 2),
         left_out={},
     )
@@ -319,14 +328,34 @@ def _read(text: Any) -> PageLook:
         ) from None
 
 
-async def _draw(tab: Page, path: Path, found: PageLook, asked: dict[str, Any]) -> bool:
-    """Write a picture of the frame that `found` describes; False: there is none, and a note says why."""
+async def _draw(tab: Page, options: LookOptions, found: PageLook, asked: dict[str, Any]) -> bool:
+    """Write pictures of the play that `found` describes; False: there are none, and a note says why."""
+    pictures: dict[int, bytes] = {}
+    moments = set() if options.sheet is None else set(spread_over(found.frames))
+
+    async def take(source: dict[str, Any], tick: object) -> None:
+        # The page may call it as well: no more than one picture for each moment.
+        if source["frame"] == tab.main_frame and isinstance(tick, int) and tick in moments:
+            moments.discard(tick)
+            pictures[tick] = await tab.screenshot(type="jpeg", quality=QUALITY, clip=seen)
 
     async def picture() -> object:
-        note = await tab.evaluate("(order) => attractProbe.draw(order)", asked | {"frames": found.frames})
-        await _write_picture(tab, path, found)
+        await tab.set_viewport_size({"width": int(seen["width"]), "height": int(seen["height"])})
+        await tab.expose_binding(TAKE, take)
+        order = asked | {"frames": found.frames, "moments": sorted(moments)}
+        note = await tab.evaluate("(order) => attractProbe.draw(order)", order)
+        if options.png is not None:
+            write_output(options.png, await tab.screenshot(type="png", clip=clip))
+        if options.sheet is not None:
+            cells = [(pictures[tick], f"frame {tick}, {tick / 60:.2f} s", False) for tick in sorted(pictures)]
+            write_output(options.sheet, await contact_sheet(tab, cells))
         return note
 
+    width, height = (max(1, min(MAX_SIDE, int(side))) for side in found.size)
+    # What will be turned was as wide as it is high.
+    longest = max(width, height) if options.rotate else 0
+    clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
+    seen: FloatRect = {**clip, "width": max(width, longest), "height": max(height, longest)}
     try:
         note = await within(LOOK_SECONDS, picture())
     except LateError as late:
@@ -338,10 +367,3 @@ async def _draw(tab: Page, path: Path, found: PageLook, asked: dict[str, Any]) -
     if isinstance(note, str):
         found.notes.append(printable(note)[:MAX_WORDS])
     return True
-
-
-async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
-    width, height = (max(1, min(MAX_SIDE, int(side))) for side in found.size)
-    await tab.set_viewport_size({"width": width, "height": height})
-    picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
-    write_output(path, picture)

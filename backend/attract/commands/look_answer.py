@@ -91,6 +91,8 @@ def look_lines(report: LookReport) -> list[str]:
         lines.append(f"eval: {json.dumps(plain_json(value))}" if error is None else f"eval threw {error}")
     if report.png is not None:
         lines.append(f"picture: {report.png}")
+    if report.sheet is not None:
+        lines.append(f"sheet: {report.sheet}")
     if report.left_out:
         cut = ", ".join(f"{count} {name}" for name, count in report.left_out.items())
         lines.append(f"left out: {cut}; --full has them")

@@ -10,6 +10,7 @@ from attract.games.library import GameModule
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
 from attract.playtest.plan import Confirmed, Played
 from attract.playtest.report import ORACLES, BuildFinding, Level, OracleId, OracleState, PlayerOutcome
+from attract.playtest.sight import NO_PAGE, SIGHTS
 from attract.run.episode_keeper import build_hashes
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
@@ -42,6 +43,8 @@ def finding_of(
     description = build.description
     cause, alarm = one.cause, one.alarm
     # What is measured over many episodes happens in no step.
+    # What is seen passes by within a step.
+    ticks = alarm.tick if alarm is not None and alarm.oracle in SIGHTS else None
     step = None if one.episode is None else one.episode.num_steps if alarm is None else alarm.step
     episode = None if one.episode is None else filled(one.episode, build)
     place = None if cause is None else cause.place
@@ -56,7 +59,11 @@ def finding_of(
         stack=None if cause is None else cause.stack,
         player=one.player,
         step=step,
-        seconds=None if step is None else step * description.seconds_per_step,
+        seconds=None
+        if step is None
+        else step * description.seconds_per_step
+        if ticks is None
+        else ticks * description.tick_seconds,
         confirmed=one.times,
         episode=episode,
         replay_game=replay_game,
@@ -93,6 +100,9 @@ def oracle_states(
                 state, note = "not_judged", WITHOUT_BASELINE[oracle]
             elif oracle in ("won-without-input", "worse-policy") and not has_policy:
                 state, note = "not_judged", "there is no trained policy: give one by --policy"
+            elif oracle in SIGHTS:
+                state = "passed" if "sight" in played.drilled else "not_judged"
+                note = note or ("" if state == "passed" else NO_PAGE)
             elif oracle in ("soft-lock", "dead-key", "leak", "slow", "retry-broken"):
                 state = "passed" if oracle in played.drilled else "not_judged"
         states.append(OracleState(oracle=oracle, state=state, note=note))  # type: ignore[arg-type]

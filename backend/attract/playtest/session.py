@@ -21,6 +21,7 @@ from attract.playtest.judge import (
 )
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import MIN_DRILL_SECONDS, ORDER_SECONDS, Confirmed, Host, Orders, Plan, Played
+from attract.playtest.sight import look, telling_episodes
 from attract.schema.playtest import (
     MAX_ORDER_PLAYS,
     AlarmId,
@@ -111,6 +112,8 @@ class Playtest:
         await self._confirm_causes()
         if self._plan.is_judged_by_score:
             await self._judge()
+        if self._plan.has_page and not self._is_hung:
+            await self._look()
         return played
 
     @property
@@ -283,6 +286,17 @@ class Playtest:
             if (player, index) in self._recorded and (player, index) not in self._spoiled
         ]
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
+
+    async def _look(self) -> None:
+        """Look at what the game draws in some of the episodes; the longest may have to be played again."""
+        places = telling_episodes(self._played.outcomes, self._spoiled)
+        missing = [place for place in places[:1] if place not in self._recorded]
+        if missing:
+            plays = [PlaytestPlays(player=player, first=index, count=1) for player, index in missing]
+            answer = await self._orders.give(plays, record=True, seconds=MIN_DRILL_SECONDS)
+            self._hear(plays, answer.episodes)
+        shown = [(place[0], self._recorded[place]) for place in places if place in self._recorded]
+        await look(self._orders, self._played, shown, self._plan.seconds)
 
     async def _do_drill(self, drill: PlaytestDrill, seconds: float | None = None) -> PlaytestDrilled | None:
         answer = await self._orders.give(drills=[drill], seconds=seconds or self._orders.drill_seconds)

@@ -184,6 +184,8 @@ class LookReport(PageLook):
     missing: Annotated[list[LookMissing], Field(max_length=MAX_LISTED)]
     png: str | None
     """File with the picture."""
+    sheet: str | None
+    """File with the sheet of pictures."""
     seconds: Number
     left_out: dict[str, Count]
     """Entries that were cut to keep the answer short, by the list's name: `--full` has them."""

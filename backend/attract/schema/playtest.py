@@ -13,9 +13,21 @@ MAX_ORDER_SECONDS: Final = 600
 MAX_ORDER_PLAYS: Final = 256
 MAX_CLAIM: Final = 2_000
 MAX_CLAIM_PARTS: Final = 64
-AlarmId = Literal["error", "nan", "soft-lock", "retry-broken", "dead-key", "leak", "slow"]
+AlarmId = Literal[
+    "error",
+    "nan",
+    "soft-lock",
+    "retry-broken",
+    "dead-key",
+    "leak",
+    "slow",
+    "blank",
+    "flicker",
+    "jump",
+    "outside",
+]
 """Oracles that are judged where the game is played; the others need outcomes of many episodes."""
-DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow"]
+DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow", "sight"]
 PlayerName = Annotated[
     str,
     Field(
@@ -50,6 +62,8 @@ class PlaytestDrill(FiniteModel):
 
     kind: DrillKind
     episodes: Annotated[list[RecordedEpisode], Field(max_length=64)] = []
+    last_step: Count | None = None
+    """`sight`: what is to be seen begins in this step at the latest; None: in any."""
 
 
 class PlaytestGame(FiniteModel):

@@ -153,6 +153,7 @@ def report(**changes: Any) -> LookReport:
         "episode": None,
         "missing": [],
         "png": None,
+        "sheet": None,
         "seconds": 0.5,
         "left_out": {},
     }

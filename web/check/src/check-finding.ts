@@ -79,6 +79,11 @@ export class Deadline {
     return this.now() >= this.#until;
   }
 
+  /** Milliseconds; negative: it is over. */
+  get left(): number {
+    return this.#until - this.now();
+  }
+
   /** An earlier one: at most this share of what is left. */
   share(fraction: number): Deadline {
     const now = this.now();

@@ -28,6 +28,13 @@ const MAX_SAMPLES = 60;
 const MAX_STEPS = 400;
 const MAX_NOTED = 100;
 
+declare global {
+  interface Window {
+    /** Of the browser's driver: takes a picture after that frame. */
+    attractTake?(tick: number): Promise<void>;
+  }
+}
+
 export interface LookOrder {
   /** Below the origin's root; null: `adapter` names it. */
   readonly page: string | null;
@@ -46,6 +53,8 @@ export interface LookOrder {
   readonly expression: string | null;
   /** After so many milliseconds no further play is compared, and not every frame of the picture's play is drawn. */
   readonly budgetMs: number;
+  /** Frames after which a picture is taken while it is drawn. Default: none. */
+  readonly moments?: readonly number[];
 }
 
 /** Raises Error when the page does not load, or goes to another address. */
@@ -80,8 +89,9 @@ async function definitionOf(address: string | null): Promise<GameDefinition | nu
 
 /** Why a play with each frame drawn is given up. */
 const SLOW = "it takes too long to draw";
-/** Frames drawn where that is so: enough for what is drawn in turns, such as two buffers. */
+/** Frames drawn where that is so: enough for what is drawn in turns, such as two buffers; of many moments two before each. */
 const LAST_DRAWN = 8;
+const MOMENT_DRAWN = 2;
 
 /** What one play of the inputs brought. */
 interface Play {
@@ -275,17 +285,17 @@ class Looking {
   async #follow(
     trial: Trial,
     given: GivenInputs,
-    after: (tick: number) => string | null,
+    after: (tick: number) => string | null | Promise<string | null>,
   ): Promise<{ frames: number; ended: string | null }> {
     let tick = 0;
     try {
-      let ended = after(0);
+      let ended = await after(0);
       while (tick < this.#order.frames && ended === null) {
         if (trial.isReloadDue) return { frames: tick, ended: "the page reloads itself" };
         const now = tick;
         await trial.play((_, window) => given.press(now, window, trial.hands), 1, []);
         tick++;
-        ended = after(tick);
+        ended = await after(tick);
       }
       return { frames: tick, ended };
     } catch (error) {
@@ -315,24 +325,33 @@ class Looking {
 
   /** See `draw`. */
   async draw(): Promise<string | null> {
-    const { frames, budgetMs, inputs } = this.#order;
-    const drawnFrom = async (first: number): Promise<{ trial: Trial; ended: string | null; ms: number }> => {
-      const trial = await this.#open({ clock: { draws: first === 0, webGl: "real", isSeen: true } });
-      const began = performance.now();
-      const { frames: played, ended } = await this.#follow(trial, this.#given(inputs), (tick) => {
-        if (tick >= first) trial.draw();
-        return first === 0 && performance.now() - began > budgetMs ? SLOW : null;
+    const { frames, budgetMs, inputs, moments = [] } = this.#order;
+    const before = moments.length > 0 ? MOMENT_DRAWN : LAST_DRAWN;
+    const isDrawn = (tick: number): boolean =>
+      [...moments, frames].some((moment) => tick >= moment - before && tick < moment);
+    const drawn = async (isWhole: boolean): Promise<{ trial: Trial; ended: string | null; ms: number }> => {
+      const trial = await this.#open({ clock: { draws: isWhole, webGl: "real", isSeen: true } });
+      let began = performance.now();
+      const { frames: played, ended } = await this.#follow(trial, this.#given(inputs), async (tick) => {
+        if (moments.includes(tick)) {
+          const paused = performance.now();
+          await window.attractTake?.(tick);
+          began += performance.now() - paused;
+        }
+        if (!isWhole) trial.draw(isDrawn(tick));
+        return isWhole && performance.now() - began > budgetMs ? SLOW : null;
       });
       return { trial, ended, ms: (performance.now() - began) / Math.max(1, played) };
     };
-    const { trial, ended, ms } = await drawnFrom(0);
+    const { trial, ended, ms } = await drawn(true);
     if (ended !== SLOW || frames <= LAST_DRAWN) return null;
     trial.close();
-    await drawnFrom(frames - LAST_DRAWN);
-    return (
-      `takes ${Math.round(ms)} ms a frame to draw here: the picture has only what the last ${LAST_DRAWN} of its ` +
-      `${frames} frames drew`
-    );
+    await drawn(false);
+    const which =
+      moments.length > 0
+        ? `the ${before} frames before each moment`
+        : `the last ${before} of its ${frames} frames`;
+    return `takes ${Math.round(ms)} ms a frame to draw here: the picture has only what ${which} drew`;
   }
 
   #episode(): LookEpisode | null {

@@ -187,9 +187,9 @@ export class Trial {
     return [...this.listeners.keys()].sort();
   }
 
-  /** What it draws from now on is drawn. */
-  draw(): void {
-    this.#frame.clock.draws = true;
+  /** Whether what it draws from now on is drawn. */
+  draw(isOn: boolean): void {
+    this.#frame.clock.draws = isOn;
   }
 
   /** Whether animations of the style sheets are under way that take a while and come to an end: things that move by them. */

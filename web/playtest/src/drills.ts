@@ -8,6 +8,7 @@ import { DrillFailures } from "./drills/drill-failures.ts";
 import { type Drill, type DrillOptions, unfinished } from "./drills/drill-options.ts";
 import { leak } from "./drills/leak.ts";
 import { retryBroken } from "./drills/retry-broken.ts";
+import { sight } from "./drills/sight.ts";
 import { slow } from "./drills/slow.ts";
 import { softLock } from "./drills/soft-lock.ts";
 
@@ -17,20 +18,21 @@ const DRILLS: Readonly<Record<PlaytestDrill["kind"], (drill: Drill) => Promise<D
   "dead-key": deadKey,
   leak,
   "retry-broken": retryBroken,
+  sight,
   slow,
   "soft-lock": softLock,
 };
 
 /** What comes of a drill in a loaded game, in copies of its own; never rejects because of the game. */
 export async function drillGame(
-  { kind, episodes }: PlaytestDrill,
+  { kind, episodes, last_step: lastStep }: PlaytestDrill,
   definition: GameDefinition,
   options: DrillOptions,
 ): Promise<PlaytestDrilled> {
   const failures = new DrillFailures();
   let drilled: Drilled;
   try {
-    drilled = await DRILLS[kind]({ definition, episodes, options: { ...options, failures } });
+    drilled = await DRILLS[kind]({ definition, episodes, lastStep, options: { ...options, failures } });
   } catch (error) {
     drilled = unfinished(error instanceof Error ? error.message : String(error));
   }

@@ -28,6 +28,8 @@ const OUTSIDE = "outside:";
 const TURN_EPISODES = 8;
 /** An episode that is under way so long after the budget is given up. */
 const OVERTIME_MS = 2_000;
+/** A page that has not come back so long after it was to be looked at hangs. */
+const LOOKING_MS = 10_000;
 /** While it plays it says so at least so often. */
 const NEWS_MS = 1_000;
 /** What an answer may take in JSON, and its recorded episodes of that: a frame has 4 MiB. */
@@ -203,7 +205,9 @@ class Playtest {
     for (const drill of this.#order.drills) {
       if (this.#isSpent) return;
       const until = this.#began + this.#order.budget_seconds * 1000;
-      this.#says(`the drill ${drill.kind}`, until - performance.now() + LOADING_MS);
+      // What is looked at loads as it has before; if it hangs, that is known soon.
+      const patienceMs = drill.kind === "sight" ? LOOKING_MS : LOADING_MS;
+      this.#says(`the drill ${drill.kind}`, until - performance.now() + patienceMs);
       const drilled = await drillGame(drill, this.#game, {
         seed: this.#order.seed,
         parameters: this.#order.parameters,

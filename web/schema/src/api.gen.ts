@@ -842,6 +842,10 @@ export interface LookReport {
    * File with the picture.
    */
   png: string | null;
+  /**
+   * File with the sheet of pictures.
+   */
+  sheet: string | null;
   seconds: number;
   /**
    * Entries that were cut to keep the answer short, by the list's name: `--full` has them.

@@ -948,7 +948,18 @@ export interface PlaytestEpisode {
  * What an oracle saw in an episode.
  */
 export interface PlaytestAlarm {
-  oracle: "error" | "nan" | "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";
+  oracle:
+    | "error"
+    | "nan"
+    | "soft-lock"
+    | "retry-broken"
+    | "dead-key"
+    | "leak"
+    | "slow"
+    | "blank"
+    | "flicker"
+    | "jump"
+    | "outside";
   text: string;
   stack: string | null;
   method: MethodSource | null;
@@ -980,7 +991,7 @@ export interface PlaytestClaimPart {
  * Result of one drill.
  */
 export interface PlaytestDrilled {
-  kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";
+  kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow" | "sight";
   /**
    * @maxItems 64
    */
@@ -1258,11 +1269,12 @@ export interface LeaseVoid {
  * A test of the game that begins in recorded episodes.
  */
 export interface PlaytestDrill {
-  kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";
+  kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow" | "sight";
   /**
    * @maxItems 64
    */
   episodes: RecordedEpisode[];
+  last_step: number | null;
 }
 /**
  * Host: load this game in a thread of its own, play it as ordered and answer `game_playtested`.

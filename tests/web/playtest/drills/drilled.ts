@@ -71,7 +71,7 @@ export async function drilled(
   const { seconds = 60, ...options } = fields;
   const yielder = new Yielder();
   const now = options.now ?? (() => performance.now());
-  const result = await drillGame({ kind, episodes }, definition, {
+  const result = await drillGame({ kind, episodes, last_step: null }, definition, {
     seed: SEED,
     parameters: {},
     held: heldOf(definition),

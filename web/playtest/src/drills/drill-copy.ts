@@ -3,11 +3,14 @@
 import type { Action, GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
+import type { PageWindow } from "attract/page-adapter";
 import { maskGroups } from "attract/spaces";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
 import { isGameError } from "../../../worker/src/game/failures.ts";
+import type { PageFrame } from "../../../worker/src/page/page-frame.ts";
 import { PageFrames } from "../../../worker/src/page/page-frames.ts";
 import { YIELD_MS } from "../../../worker/src/rollout/yielding.ts";
+import type { SightEyes } from "../sight/sight-eyes.ts";
 import { DrillTape, type Move } from "./drill-failures.ts";
 import type { DrillOptions } from "./drill-options.ts";
 import { PageEyes } from "./page-eyes.ts";
@@ -27,6 +30,8 @@ export interface CopyKind {
   isFresh: boolean | "restarted";
   /** Whether pictures are asked for, and of what. Default: none. */
   sees?: "drawn" | "seen" | undefined;
+  /** What looks at its pages, which are drawn then. Default: nothing. */
+  eyes?: SightEyes;
   /** Whether an episode may go otherwise than it was recorded, as long as it always goes so here. Default: no. */
   isLoose?: boolean;
 }
@@ -53,6 +58,7 @@ export class DrillCopy {
   readonly #picture: Picture;
   readonly #tape: DrillTape;
   #instance: Instance | null = null;
+  #page: PageFrame | null = null;
   /** Whether the last start failed in a used copy. */
   #isUnbegun = false;
   #lastYield: number;
@@ -61,7 +67,8 @@ export class DrillCopy {
     this.#kind = kind;
     this.#options = options;
     const eyes = game.page !== undefined && kind.sees === "drawn" ? new PageEyes() : null;
-    const page = eyes === null || game.page === undefined ? game.page : eyes.following(game.page);
+    const following = kind.eyes ?? eyes;
+    const page = following === null || game.page === undefined ? game.page : following.following(game.page);
     this.#frames =
       page === undefined
         ? null
@@ -71,6 +78,11 @@ export class DrillCopy {
               maxCopies: 1,
               isFresh: kind.isFresh === true,
               keeps: kind.isFresh === false,
+              draws: kind.eyes !== undefined,
+              isRead: kind.eyes !== undefined,
+              onTaken: (frame) => {
+                this.#page = frame;
+              },
               ...(options.base === undefined ? {} : { base: options.base }),
             },
           );
@@ -84,6 +96,16 @@ export class DrillCopy {
   get instance(): Instance {
     if (this.#instance === null) throw new Error("start() comes first");
     return this.#instance;
+  }
+
+  /** Whether what the page draws leaves marks: its next ticks cost less without. */
+  set draws(draws: boolean) {
+    if (this.#page !== null) this.#page.clock.draws = draws;
+  }
+
+  /** Of the page that is played in, not of one that is made ready meanwhile; null: there is none. */
+  get window(): PageWindow | null {
+    return this.#page?.window ?? null;
   }
 
   get picture(): number {

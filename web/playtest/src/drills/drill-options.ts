@@ -33,6 +33,7 @@ export type HeapMeter = () => Promise<number>;
 export interface Drill {
   definition: GameDefinition;
   episodes: PlaytestDrill["episodes"];
+  lastStep: PlaytestDrill["last_step"];
   options: DrillOptions;
 }
 

@@ -32,6 +32,8 @@ export interface PageFramesOptions {
   isLaidOut?: boolean;
   /** Whether what the page draws is to be seen. Default: no, which costs nothing. */
   draws?: boolean;
+  /** Whether canvases are made so that what is drawn can be read, at little cost. Default: for agents that see them. */
+  isRead?: boolean;
   /** Default: the browser's own where it is drawn, else a device that draws nothing. */
   webGl?: "null" | "real";
   /** Whether the one that plays is shown in this document, as large as `fit` says. Default: no. */
@@ -90,6 +92,7 @@ export class PageFrames implements PreloadedGames {
       hasTurns = false,
       isLaidOut = false,
       draws = false,
+      isRead = false,
       webGl,
       isSeen = false,
       host,
@@ -121,7 +124,7 @@ export class PageFrames implements PreloadedGames {
     this.#clock =
       pixels === undefined
         ? // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
-          { draws, webGl: webGl ?? (draws ? "real" : "null"), isSeen: false }
+          { draws, webGl: webGl ?? (draws ? "real" : "null"), isSeen: isRead }
         : { draws: true, webGl: pixels.webGl ? "real" : "none", isSeen: true };
     this.#isSeen = isSeen;
     this.#host = host;
