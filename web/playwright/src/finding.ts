@@ -105,7 +105,7 @@ async function drilled(
   const now = (): number => performance.now();
   const deadline = new Deadline(now, now() + DRILL_MS);
   const unmarked = { ...episode, marks: { interval: 1, hashes: "" } };
-  const { alarms, problem } = await drillGame({ kind, episodes: [unmarked] }, game, {
+  const { alarms, problem } = await drillGame({ kind, episodes: [unmarked], last_step: null }, game, {
     seed: episode.seed,
     parameters: episode.parameters,
     held: heldMoves(game),

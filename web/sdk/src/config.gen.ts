@@ -11,6 +11,10 @@ export interface OracleThresholds {
   "dead-key": { readonly share?: number; };
   "leak": { readonly kilobytes?: number; };
   "slow": { readonly times?: number; readonly share?: number; };
+  "blank": Record<string, never>;
+  "flicker": Record<string, never>;
+  "jump": Record<string, never>;
+  "outside": Record<string, never>;
   "score-exploit": { readonly deviations?: number; };
   "changed": { readonly share?: number; };
   "unreached": Record<string, never>;
