@@ -85,6 +85,10 @@ class Plan(PlayPlan):
     measures_keys: bool = True
     """Whether there is a baseline that tells what each key did, or one is written."""
 
+    def wants(self, oracle: str) -> bool:
+        """Whether it is judged at all."""
+        return oracle not in self.rules.off and (oracle != "dead-key" or self.measures_keys)
+
 
 @dataclass(frozen=True)
 class Confirmed:

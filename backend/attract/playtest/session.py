@@ -21,7 +21,7 @@ from attract.playtest.judge import (
 )
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import MIN_DRILL_SECONDS, ORDER_SECONDS, Confirmed, Host, Orders, Plan, Played
-from attract.playtest.sight import look, telling_episodes
+from attract.playtest.sight import SIGHTS, look, telling_episodes
 from attract.schema.playtest import (
     MAX_ORDER_PLAYS,
     AlarmId,
@@ -101,7 +101,7 @@ class Playtest:
         played = self._played
         await self._play_first()
         # A build that is really slow leaves no time for it later.
-        if "slow" not in self._plan.rules.off:
+        if self._plan.wants("slow"):
             await self._begin_drill("slow", [])
         self._judge_ticks()
         for stage in STAGES:
@@ -112,8 +112,9 @@ class Playtest:
         await self._confirm_causes()
         if self._plan.is_judged_by_score:
             await self._judge()
-        if self._plan.has_page and not self._is_hung:
-            await self._look()
+        sights = [oracle for oracle in SIGHTS if self._plan.wants(oracle)]
+        if self._plan.has_page and sights and not self._is_hung:
+            await self._look(sights)
         return played
 
     @property
@@ -210,11 +211,7 @@ class Playtest:
         return await self._play(self._open(plays))
 
     async def _drill(self) -> None:
-        kinds: list[DrillKind] = [
-            kind
-            for kind in LATE_DRILLS
-            if kind not in self._plan.rules.off and (kind != "dead-key" or self._plan.measures_keys)
-        ]
+        kinds = [kind for kind in LATE_DRILLS if self._plan.wants(kind)]
         for place, kind in enumerate(kinds):
             # What one does not need is the others'; the last one proves itself what it finds.
             share = DRILL_SHARE if self._causes.all else WHOLE_SHARE
@@ -287,7 +284,7 @@ class Playtest:
         ]
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
-    async def _look(self) -> None:
+    async def _look(self, sights: Sequence[AlarmId]) -> None:
         """Look at what the game draws in some of the episodes; the longest may have to be played again."""
         places = telling_episodes(self._played.outcomes, self._spoiled)
         missing = [place for place in places[:1] if place not in self._recorded]
@@ -296,7 +293,7 @@ class Playtest:
             answer = await self._orders.give(plays, record=True, seconds=MIN_DRILL_SECONDS)
             self._hear(plays, answer.episodes)
         shown = [(place[0], self._recorded[place]) for place in places if place in self._recorded]
-        await look(self._orders, self._played, shown, self._plan.seconds)
+        await look(self._orders, self._played, shown, self._plan.seconds, sights)
 
     async def _do_drill(self, drill: PlaytestDrill, seconds: float | None = None) -> PlaytestDrilled | None:
         answer = await self._orders.give(drills=[drill], seconds=seconds or self._orders.drill_seconds)

@@ -41,13 +41,18 @@ def telling_episodes(outcomes: Outcomes, spoiled: Collection[tuple[str, int]]) -
 
 
 async def look(
-    orders: Orders, played: Played, episodes: Sequence[tuple[str, RecordedEpisode]], seconds: float
+    orders: Orders,
+    played: Played,
+    episodes: Sequence[tuple[str, RecordedEpisode]],
+    seconds: float,
+    sights: Collection[AlarmId] = SIGHTS,
 ) -> None:
     """Add to `played` what looks wrong, and alike in two further drills.
 
     Args:
         episodes: by player, as `telling_episodes` orders them.
         seconds: time of the whole playtest.
+        sights: the oracles that judge.
 
     Raises: AttractError: no browser, or it does not answer.
     """
@@ -65,7 +70,7 @@ async def look(
     first_seen: dict[tuple[str, str], tuple[PlaytestAlarm, RecordedEpisode]] = {}
     # The first that was played: what others leave in a page may change the later ones.
     for alarm, episode in found:
-        if alarm.oracle in SIGHTS and episode is not None:
+        if alarm.oracle in sights and episode is not None:
             first_seen.setdefault(_key(alarm), (alarm, episode))
     seconds = max(CONFIRM_SECONDS, (end - time.monotonic()) / (CONFIRMATIONS * max(1, len(first_seen))))
     for key, (alarm, episode) in list(first_seen.items())[:MAX_FOUND]:

@@ -5,6 +5,7 @@ from tests.backend.playtest.scripted_host import RECORDED, ScriptedHost, run
 from attract.playtest.findings import oracle_states
 from attract.playtest.outcomes import LENGTH, Outcome, Outcomes
 from attract.playtest.plan import Played
+from attract.playtest.rules import Rule, Rules
 from attract.playtest.sight import SIGHT_SHARE, SIGHTS, telling_episodes
 from attract.schema.playtest import GamePlaytested, PlaytestAlarm, PlaytestDrilled, PlaytestGame
 
@@ -79,6 +80,15 @@ def test_a_look_that_is_not_finished_judges_nothing() -> None:
     late = PlaytestDrilled(kind="sight", problem="no time was left: 3 frames were drawn")
     played = run(LookingHost(late), has_page=True)
     assert states_of(played)["jump"] == ("not_judged", "no time was left: 3 frames were drawn")
+
+
+def test_a_project_says_which_sights_are_judged() -> None:
+    host = LookingHost(looked(BLANK, OUTSIDE), looked(OUTSIDE), looked(OUTSIDE))
+    played = run(host, has_page=True, rules=Rules({"blank": Rule(level="off")}))
+    assert [found.id for found in played.findings] == ["outside"]
+    none = LookingHost()
+    run(none, has_page=True, rules=Rules(dict.fromkeys(SIGHTS, Rule(level="off"))))
+    assert none.asked == []
 
 
 def test_a_module_is_not_looked_at() -> None:
