@@ -112,7 +112,7 @@ class Playtest:
         await self._confirm_causes()
         if self._plan.is_judged_by_score:
             await self._judge()
-        sights = [oracle for oracle in SIGHTS if self._plan.wants(oracle)]
+        sights: list[AlarmId] = [oracle for oracle in SIGHTS if self._plan.wants(oracle)]
         if self._plan.has_page and sights and not self._is_hung:
             await self._look(sights)
         return played
@@ -211,7 +211,7 @@ class Playtest:
         return await self._play(self._open(plays))
 
     async def _drill(self) -> None:
-        kinds = [kind for kind in LATE_DRILLS if self._plan.wants(kind)]
+        kinds: list[DrillKind] = [kind for kind in LATE_DRILLS if self._plan.wants(kind)]
         for place, kind in enumerate(kinds):
             # What one does not need is the others'; the last one proves itself what it finds.
             share = DRILL_SHARE if self._causes.all else WHOLE_SHARE

@@ -84,10 +84,10 @@ def test_a_look_that_is_not_finished_judges_nothing() -> None:
 
 def test_a_project_says_which_sights_are_judged() -> None:
     host = LookingHost(looked(BLANK, OUTSIDE), looked(OUTSIDE), looked(OUTSIDE))
-    played = run(host, has_page=True, rules=Rules({"blank": Rule(level="off")}))
+    played = run(host, has_page=True, rules=Rules({"blank": Rule.model_validate("off")}))
     assert [found.id for found in played.findings] == ["outside"]
     none = LookingHost()
-    run(none, has_page=True, rules=Rules(dict.fromkeys(SIGHTS, Rule(level="off"))))
+    run(none, has_page=True, rules=Rules({name: Rule.model_validate("off") for name in SIGHTS}))
     assert none.asked == []
 
 
