@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Self
 
 import torch
@@ -149,11 +150,12 @@ def _place(slots: Tensor, steps: Tensor) -> Tensor:
     return (slots << 32) + steps
 
 
-def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
-    """Per segment, the largest |claimed - recomputed| / max(1, |recomputed|) of any number that is used.
+def largest_differences(claimed: Batch, recomputed: Batch, *, log_probs: bool = True) -> Tensor:
+    """Per segment, the largest |claimed - recomputed| / max(1, |recomputed|) of any number that is compared.
 
-    Log-probabilities and values of valid steps, final values where an episode was truncated, the bootstrap
-    value, the recurrent state before the first step. Invalid steps do not matter, whatever they hold.
+    Values of valid steps and, with `log_probs`, their log-probabilities, final values where an episode was
+    truncated, the bootstrap value, the recurrent state before the first step. Invalid steps do not matter,
+    whatever they hold.
 
     Returns: [S] float32; infinite where a number is not finite.
     """
@@ -161,7 +163,7 @@ def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
     cut_short = valid & claimed.truncated & ~claimed.terminated
     per_step = torch.stack(
         [
-            _difference(claimed.log_prob, recomputed.log_prob, valid),
+            _difference(claimed.log_prob, recomputed.log_prob, valid & log_probs),
             _difference(claimed.value, recomputed.value, valid),
             _difference(claimed.final_value, recomputed.final_value, cut_short),
         ]
@@ -211,6 +213,7 @@ def verify(
     tolerance: Tolerance,
     *,
     replace_numbers: bool,
+    compares_log_probs: bool = True,
 ) -> tuple[Batch, dict[int, float]]:
     """The batch without the segments that contradict their policy version (rule C7).
 
@@ -220,6 +223,7 @@ def verify(
         history: the versions that acted; a segment of one that is not there is left out.
         tolerance: what counts as rounding; learns while it calibrates.
         replace_numbers: give the recomputed numbers instead of those that came.
+        compares_log_probs: as well as values.
 
     Returns: the batch, and the rows that were left out with their largest difference.
     """
@@ -229,7 +233,8 @@ def verify(
     chosen = torch.tensor([row in rows for row in batch.rows], device=device)
     checked = batch if bool(chosen.all()) else batch.keep_segments(chosen)
     recomputed, known = history.recompute(checked)
-    differences = torch.where(known, largest_differences(checked, recomputed), torch.inf)
+    found = largest_differences(checked, recomputed, log_probs=compares_log_probs)
+    differences = torch.where(known, found, torch.inf)
     refused = {
         row: difference
         for row, difference in zip(checked.rows, differences.tolist(), strict=True)
@@ -250,10 +255,20 @@ class Verifier:
         policy: the network whose shape all versions have; copied.
         distribution: how the network's outputs become actions.
         num_versions: how many versions are remembered, to judge late segments by: `max_policy_lag` + 1.
+        compares_log_probs: as well as values. An algorithm that learns from none may play by logits of any
+            size, and the larger they are, the more rounding there is in a log-probability.
     """
 
-    def __init__(self, policy: Policy, distribution: ActionDistribution, num_versions: int) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        distribution: ActionDistribution,
+        num_versions: int,
+        *,
+        compares_log_probs: bool = True,
+    ) -> None:
         self._history = VersionHistory(policy, distribution, num_versions)
+        self._compares_log_probs = compares_log_probs
         self._suspects: set[int] = set()
         """Workers that had a segment refused."""
 
@@ -277,12 +292,15 @@ class Verifier:
         version_of = dict(zip(batch.rows, batch.policy_version.tolist(), strict=True))
         rows = set(batch.rows)
         wanted = rows.intersection(verify_rows) if extent == "sample" else rows
-        batch, refused = verify(batch, wanted, self._history, tolerance, replace_numbers=extent == "all")
+        judge = partial(
+            verify, history=self._history, tolerance=tolerance, compares_log_probs=self._compares_log_probs
+        )
+        batch, refused = judge(batch, wanted, replace_numbers=extent == "all")
         # A version that is not known here any more is no fault of the worker's.
         self._suspects |= {worker_of[row] for row in refused if version_of[row] in self._history}
         if extent == "sample":
             rest = {row for row in batch.rows if worker_of[row] in self._suspects} - wanted
-            batch, more = verify(batch, rest, self._history, tolerance, replace_numbers=False)
+            batch, more = judge(batch, rest, replace_numbers=False)
             refused |= more
         rejected = [
             RejectedRow(row=row, largest_difference=by, is_blamed=version_of[row] in self._history)

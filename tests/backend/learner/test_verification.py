@@ -326,3 +326,29 @@ def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_reco
     half = replace(lies, log_prob=torch.where(torch.arange(12) == 6, honest.log_prob, lies.log_prob))
     kept, refused = verifier.verify(half, [0, 10], state.tolerance, extent="sample")
     assert sorted(refusal.row for refusal in refused) == [4, 5, 7] and 6 in kept.rows
+
+
+def test_C7_log_probabilities_are_compared_where_they_are_learned_from_and_values_everywhere():
+    game, distribution = describe_signs(), build_distribution(describe_signs())
+    state = PolicyState.create(
+        game, PolicySettings(hidden_sizes=(8,)), choose_algorithm(RunSettings()), 3, torch.device("cpu")
+    )
+    honest = claims(play(state.policy, distribution, slots=2, runs=1))
+    surer = replace(honest, log_prob=honest.log_prob + 0.5 * honest.valid)
+    worth_more = replace(honest, value=honest.value + 0.5 * honest.valid)
+    for compares_log_probs, batch, num_refused in (
+        (True, surer, 2),
+        (False, surer, 0),
+        (False, worth_more, 2),
+    ):
+        verifier = Verifier(state.policy, distribution, 2, compares_log_probs=compares_log_probs)
+        verifier.remember(3, state.policy.state_dict())
+        assert len(verifier.verify(batch, [0, 1], Tolerance(), extent="sample")[1]) == num_refused
+
+
+def test_C7_an_algorithm_with_a_replay_buffer_learns_from_no_log_probabilities():
+    game = describe_signs()
+    for algorithm, uses in (("ppo", True), ("dqn", False)):
+        choice = choose_algorithm(RunSettings.model_validate({"algorithm": algorithm}))
+        state = PolicyState.create(game, PolicySettings(), choice, 3, torch.device("cpu"))
+        assert state.algorithm.uses_log_probs is uses

@@ -106,6 +106,11 @@ class Algorithm(Protocol):
     @moments.setter
     def moments(self, moments: Mapping[str, RunningMoments]) -> None: ...
 
+    @property
+    def uses_log_probs(self) -> bool:
+        """Whether it learns from the log-probabilities of a batch: then rule C7 compares those of workers."""
+        ...
+
     def can_learn_from(self, batch: Batch) -> bool:
         """Whether any of its steps is learned from."""
         ...

@@ -25,6 +25,10 @@ class Wrapper:
     def moments(self, moments: Mapping[str, RunningMoments]) -> None:
         self._inner.moments = moments
 
+    @property
+    def uses_log_probs(self) -> bool:
+        return self._inner.uses_log_probs
+
     def can_learn_from(self, batch: Batch) -> bool:
         return self._inner.can_learn_from(batch)
 

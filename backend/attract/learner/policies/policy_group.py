@@ -31,7 +31,12 @@ class PolicyGroup:
         self._state = state
         distribution = build_distribution(game)
         self._verifiers = {
-            policy_id: Verifier(policy_state.policy, distribution, num_versions)
+            policy_id: Verifier(
+                policy_state.policy,
+                distribution,
+                num_versions,
+                compares_log_probs=policy_state.algorithm.uses_log_probs,
+            )
             for policy_id, policy_state in state.policies.items()
         }
         # All policies have the same shape.

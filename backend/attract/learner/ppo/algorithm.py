@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 
@@ -98,6 +98,8 @@ class Ppo:
         settings: of the run.
         learner: how gradients are computed.
     """
+
+    uses_log_probs: ClassVar[bool] = True
 
     def __init__(self, learnable: Learnable, settings: PpoSettings, learner: LearnerName = "auto") -> None:
         self._policy = learnable.policy
