@@ -16,6 +16,8 @@ from attract.runs.plain_text import plain
 
 MAX_LINE: Final = 400
 """Characters of a quoted text: a game's error may have any size."""
+FAMILIES: Final = {"hold": "held actions", "recorded": "recorded episodes"}
+"""Players that are so many and so alike that a text has them in one line."""
 
 
 def verdict_text(report: Report) -> str:
@@ -184,7 +186,10 @@ def text_lines(report: Report, folder: str = "") -> list[str]:
         report=report, folder=folder, not_judged=not_judged,
         problem=(report.problem or "no reason is known").strip().splitlines(),
         passed=[state.oracle for state in report.oracles if state.state == "passed"],
-        held=[outcome for outcome in report.players if outcome.player.startswith("hold-")],
+        families={
+            f"{family}-K": (what, [each for each in report.players if each.player.startswith(f"{family}-")])
+            for family, what in FAMILIES.items()
+        },
         width=max((len(plain(player_text(outcome))) for outcome in report.players), default=0),
     )  # fmt: skip
     return text.removesuffix("\n").split("\n")

@@ -13,12 +13,25 @@ from attract.commands.train_display import printable
 from attract.playtest.difficulty import DifficultyReport, Step, ValueDifficulty
 from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
 from attract.playtest.junit import junit_xml
-from attract.playtest.report import OracleState, Report
+from attract.playtest.report import OracleState, PlayerOutcome, Report
 from attract.playtest.report_page import HEIGHT, MARGIN, WIDTH, ShownGame, page_of, report_page
 from attract.playtest.templates import text_lines
 from attract.runs.metrics import MetricsStore, UpdateRow
 from attract.schema.match import Estimate
 from recorded_episodes import BUILD, failed, found, recorded, report
+
+
+def test_players_that_are_many_and_alike_have_one_line() -> None:
+    players = [
+        PlayerOutcome(player=f"recorded-{place}", episodes=2, return_mean=1.0, length_mean=9.0)
+        for place in range(50)
+    ]
+    lines = text_lines(report(players=[*players, *report().players]), "")
+    assert [line for line in lines if "episodes  " in line] == [
+        "  idle             32 episodes  return     1.25  length      40 steps",
+        "  hold-K           32 episodes  of 2 held actions",
+        "  recorded-K      100 episodes  of 50 recorded episodes",
+    ]
 
 
 def test_a_finding_has_its_place_moment_and_commands() -> None:
