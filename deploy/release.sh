@@ -80,7 +80,7 @@ cat << END
 
 Nothing is published. What a person types:
   git tag v$version && git push origin v$version
-  python -m pip install twine && twine upload $out/attract-$version*.whl $out/attract-$version.tar.gz
+  python -m pip install twine && twine upload $out/attract_rl-$version*.whl $out/attract_rl-$version.tar.gz
   npm publish $out/attract-rl-$version.tgz
   docker push attract:$version
 END

@@ -141,7 +141,7 @@ def _with_packages(measures: Sequence[Measure], say: Callable[[str], None]) -> l
         raise ConfigurationError(
             f"the baselines' packages are not installed: {', '.join(sorted(missing))}",
             setting="attract bench",
-            fix="pip install 'attract[results]'",
+            fix="pip install 'attract-rl[results]'",
         )
     if not kept:
         raise ConfigurationError("nothing is left to measure", setting="attract bench", fix=reasons[0])

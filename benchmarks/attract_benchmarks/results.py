@@ -186,7 +186,7 @@ def _check_baseline(runs: list[Run]) -> None:
         raise ConfigurationError(
             f"the baseline's packages are not installed: {', '.join(missing)}",
             setting="attract results",
-            fix="pip install 'attract[results]'",
+            fix="pip install 'attract-rl[results]'",
         )
 
 

@@ -99,5 +99,5 @@ def test_packages_of_the_baseline_that_are_missing_are_named_before_anything_is_
     monkeypatch.setattr(results, "BASELINE_PACKAGES", ("stable_baselines3", "no_such_package"))
     with pytest.raises(ConfigurationError, match="not installed: no_such_package") as refused:
         make_results(options(tmp_path), lambda _line: None)
-    assert "attract[results]" in str(refused.value)
+    assert "attract-rl[results]" in str(refused.value)
     assert machine.asked == []

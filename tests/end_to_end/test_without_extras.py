@@ -1,4 +1,4 @@
-"""Without `attract[train]`: pages and games are looked at, played and shown; what learns names the line."""
+"""Without `attract-rl[train]`: pages and games are looked at, played and shown; what learns names the line."""
 
 import json
 import subprocess
@@ -69,7 +69,7 @@ def page(tmp_path: Path) -> Path:
 def test_the_extras_have_what_is_looked_for() -> None:
     names = {extra: packages(lines) for extra, lines in PROJECT["optional-dependencies"].items()}
     for extra, modules in MODULES.items():
-        assert packages(modules) <= names[extra] | (names["train"] if "attract" in names[extra] else set())
+        assert packages(modules) <= names[extra] | (names["train"] if PROJECT["name"] in names[extra] else set())
     assert names["train"].isdisjoint(base_packages())
 
 
@@ -96,7 +96,7 @@ def test_what_learns_says_the_line_that_adds_it_before_any_work(
     assert (plain.code, plain.stdout) == (2, "")
     first, line = plain.stderr.splitlines()
     assert first.startswith(f"error: attract {command}: torch, onnx, ") and "not installed" in first
-    assert line.startswith(f"  {sys.executable} -m pip install 'attract[{extra}]'")
+    assert line.startswith(f"  {sys.executable} -m pip install 'attract-rl[{extra}]'")
     if command != "cluster":
         answer = typed(*words.split(), "--json", folder=tmp_path, base=base).json
         assert (answer["code"], answer["exit_code"]) == ("not-installed", 2)
@@ -150,7 +150,7 @@ def test_files_of_ones_own_and_the_state_of_the_machine(tmp_path: Path, base: di
     doctor = typed("doctor", "--json", folder=tmp_path, base=base)
     assert doctor.code == 0, doctor.stdout
     (training,) = [row for row in doctor.json["findings"] if row["name"] == "training"]
-    assert not training["ok"] and not training["required"] and "attract[train]" in training["fix"]
+    assert not training["ok"] and not training["required"] and "attract-rl[train]" in training["fix"]
 
 
 @pytest.fixture
@@ -173,5 +173,5 @@ def test_the_dashboard_shows_past_runs_and_says_why_it_starts_none(served: httpx
     assert len(served.get("/api/runs/p/metrics").json()["agent_steps"]) > 1
     refused = served.post("/api/runs", json={"game": "cartpole", "settings": {}})
     assert refused.status_code == 422
-    assert "pip install 'attract[train]'" in refused.text
+    assert "pip install 'attract-rl[train]'" in refused.text
     assert [run["run_id"] for run in served.get("/api/runs").json()["runs"]] == ["p"]

@@ -20,7 +20,7 @@ def packages(requirements: Iterable[str]) -> set[str]:
 
 
 def base_packages() -> set[str]:
-    """What `pip install attract` installs, with all that these packages need themselves."""
+    """What `pip install attract-rl` installs, with all that these packages need themselves."""
     found: set[str] = set()
     waiting = [Requirement(line) for line in PROJECT["dependencies"]]
     while waiting:
@@ -48,7 +48,7 @@ def environment_without_extras(folder: Path) -> dict[str, str]:
     refused = sorted(
         module
         for module, owners in packages_distributions().items()
-        if there.isdisjoint(map(canonicalize_name, owners)) and "attract" not in owners
+        if there.isdisjoint(map(canonicalize_name, owners)) and PROJECT["name"] not in owners
     )
     assert {"torch", "onnx", "onnxruntime", "scipy", "uvloop", "optuna"} <= {*refused}
     # As if they were not installed: `find_spec` finds none, and an import is refused.

@@ -60,7 +60,7 @@ def cluster(
 
     The trainer is an `attract train`, whose output is shown here. GAME, a --config file and Attract must have
     the same path on every node. For the trainer to survive the loss of its node, --runs-dir must be on a
-    shared file system. Needs pip install 'attract[ray]'.
+    shared file system. Needs pip install 'attract-rl[ray]'.
 
     Parameters
     ----------

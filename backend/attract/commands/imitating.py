@@ -67,7 +67,7 @@ async def imitate_game(
     if not has_trees():
         say(
             console,
-            "pip install 'attract[imitate]' (scikit-learn) learns more from few episodes",
+            "pip install 'attract-rl[imitate]' (scikit-learn) learns more from few episodes",
         )
     plan = FitPlan(epochs=options.epochs, held_out=options.held_out)
     fitted = await asyncio.to_thread(_fit, console, game, settings, played, plan)

@@ -32,4 +32,4 @@ def install_command(extra: Extra) -> str:
     """The line that adds an extra to this environment; without a GPU of NVIDIA no gigabytes of CUDA."""
     is_small = sys.platform == "linux" and shutil.which("nvidia-smi") is None
     index = f" --extra-index-url {CPU_BUILDS}" if is_small else ""
-    return f"{sys.executable} -m pip install 'attract[{extra}]'{index}"
+    return f"{sys.executable} -m pip install 'attract-rl[{extra}]'{index}"

@@ -355,7 +355,7 @@ class ServerSettings(Settings):
             if name not in TRACKERS:
                 raise ValueError(f"trackers {name!r} is unknown; there are {', '.join(TRACKERS)}")
             if find_spec(name) is None:
-                raise ValueError(f"trackers {name!r} is not installed: pip install 'attract[{name}]'")
+                raise ValueError(f"trackers {name!r} is not installed: pip install 'attract-rl[{name}]'")
         return self
 
     @model_validator(mode="after")

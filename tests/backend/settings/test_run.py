@@ -115,7 +115,7 @@ def test_a_tracker_is_known_and_installed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "meta_path", [PathFinder])
     for name in ("wandb", "trackio"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-        assert f"pip install 'attract[{name}]'" in refusal(ServerSettings, {"trackers": name})
+        assert f"pip install 'attract-rl[{name}]'" in refusal(ServerSettings, {"trackers": name})
     monkeypatch.setitem(sys.modules, "trackio", ModuleType("trackio"))
     sys.modules["trackio"].__spec__ = ModuleSpec("trackio", None)
     assert ServerSettings.from_mapping({"trackers": " trackio, "}).trackers == ("trackio",)

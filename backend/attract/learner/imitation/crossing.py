@@ -2,7 +2,7 @@
 
 A network that is fitted to a few episodes generalises badly between them. Trees generalise well there, but do
 not run in a browser: the network is therefore fitted to their choices in observations that lie between the
-demonstrated ones. The trees are scikit-learn's (the extra `attract[imitate]`).
+demonstrated ones. The trees are scikit-learn's (the extra `attract-rl[imitate]`).
 """
 
 import importlib.util
