@@ -178,6 +178,8 @@ async def test_a_picture_is_of_the_last_frame_however_slowly_it_is_drawn(
     assert pictures[0] == pictures[1] and seen[0] == seen[1]
 
 
+# Fourteen seconds of drawing; the sheet of a finding is written in `make test`.
+@pytest.mark.long
 async def test_a_sheet_has_twelve_moments_however_slowly_they_are_drawn(
     tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,8 @@ def test_a_hostile_program_never_ends_a_match(project: Path, runs_dir: Path) -> 
     assert (quick["decisions"], quick["defaults"]) == (40, 0)
 
 
+# A program plays in a match and in the crowd in `make test`.
+@pytest.mark.long
 def test_a_policy_trains_against_a_program(project: Path, runs_dir: Path) -> None:
     words = ("train", "hands.js", "--run-id", "against", "--no-check", "--json", "--workers", "1")
     seats = ("--instances", "4", "--seats", "newest,outside:quick", *program("quick"))

@@ -148,6 +148,8 @@ def test_a_script_plays_in_a_run_which_keeps_it_and_in_a_match(
     assert match.json["players"][0]["player"] == "script:greedy.ts", "it beats who never learned"
 
 
+# Scripts and past versions play in `make test`.
+@pytest.mark.long
 def test_a_version_of_another_run_plays_and_the_run_keeps_it(trained: Outcome, runs_dir: Path) -> None:
     shutil.copytree(runs_dir / "one", runs_dir / "earlier")
     words = ("train", GAME, "--run-id", "later", "--seats", "newest,earlier:first", "--no-check", "--json")
@@ -261,6 +263,8 @@ async def test_a_person_plays_any_seat_against_a_version_and_the_run_keeps_the_e
     assert f"Score {episode['returns'][1]:g}" in str(score)
 
 
+# Which versions are levels, and how a page chooses one, has tests of its own.
+@pytest.mark.long
 def test_an_export_has_levels_that_a_page_can_choose(
     trained: Outcome, runs_dir: Path, tmp_path: Path
 ) -> None:

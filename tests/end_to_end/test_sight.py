@@ -53,6 +53,7 @@ def test_faults_of_sight_are_findings_with_a_sheet(tmp_path: Path) -> None:
 
 
 # A browser plays for ten seconds, and is waited for as long once more.
+@pytest.mark.long
 def test_a_page_that_stops_who_looks_costs_its_time_and_no_more(tmp_path: Path) -> None:
     stop = "Element.prototype.checkVisibility = () => {\n  for (;;);\n};\nlet audio = null;"
     _, report = played(tmp_path, ("let audio = null;", stop))

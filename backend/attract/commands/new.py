@@ -130,7 +130,7 @@ def project_text(field: str, game: str, *, is_typed: bool) -> str:
     """
     begin = 'import type { AttractConfig } from "attract/config";\n\n' if is_typed else ""
     return (
-        "// What `attract ci` and `attract verify` play, and how; read, not run. See docs/ci.md of Attract.\n"
+        "// What `attract ci` and `attract verify` play, and how; read, not run.\n"
         f"{begin}export default {{\n"
         f"  {field}: {json.dumps(game)},\n"
         "  seconds: 60,\n"

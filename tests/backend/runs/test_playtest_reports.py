@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attract.commands.ci_playing import REPORT as WRITTEN
+from attract.commands.ci_outputs import REPORT as WRITTEN
 from attract.playtest.report import Report
 from attract.runs import playtest_reports
 from attract.runs.episodes import written
