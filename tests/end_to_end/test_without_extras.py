@@ -1,4 +1,4 @@
-"""Without `attract-rl[train]`: pages and games are looked at, played and shown; what learns names the line."""
+"""Without `attract-rl[train]`: pages and games are played and shown; what learns names the line."""
 
 import json
 import subprocess
