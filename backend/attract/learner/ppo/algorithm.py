@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 
@@ -99,7 +99,7 @@ class Ppo:
         learner: how gradients are computed.
     """
 
-    uses_log_probs: ClassVar[bool] = True
+    uses_log_probs: bool = True
 
     def __init__(self, learnable: Learnable, settings: PpoSettings, learner: LearnerName = "auto") -> None:
         self._policy = learnable.policy

@@ -91,7 +91,7 @@ class OffPolicy(ABC):
         target: a copy of it whose `followed` parameters follow those of the network.
     """
 
-    uses_log_probs: ClassVar[bool] = False
+    uses_log_probs: bool = False
     metric_names: ClassVar[tuple[str, ...]]
     """Names of the numbers that `_loss` gives."""
 
