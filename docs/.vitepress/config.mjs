@@ -33,6 +33,8 @@ export default defineConfig({
           page("The dashboard", "/dashboard"),
           page("Ship it", "/shipping"),
           page("Play every build", "/ci"),
+          page("The project's file, and CI", "/project-file"),
+          page("Can it happen?", "/verify"),
           page("Test in Playwright", "/playwright"),
           page("Operate a trainer", "/operating"),
         ],
