@@ -23,7 +23,7 @@ def describe_code() -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10.0, check=True)
     except (OSError, subprocess.SubprocessError):
-        return f"version {version('attract')}"
+        return f"version {version('attract-rl')}"
     return done.stdout.strip()
 
 

@@ -15,7 +15,7 @@ from servers import free_port
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ray" else sys)
-    refused = pytest.raises(ConfigurationError, match=r"ray is not installed\n  .* 'attract\[ray\]'")
+    refused = pytest.raises(ConfigurationError, match=r"ray is not installed\n  .* 'attract-rl\[ray\]'")
     with refused, connected("auto", 1):
         pass
 

@@ -157,7 +157,7 @@ def test_a_machine_is_its_cores_and_the_versions_that_decide_the_speed(monkeypat
 def test_the_code_is_named_by_its_commit_and_without_one_by_its_version(monkeypatch: pytest.MonkeyPatch):
     assert re.fullmatch(r"[0-9a-f]{7,40}(-dirty)?|version \S+", machine.describe_code())
     monkeypatch.setenv("PATH", "")
-    assert machine.describe_code() == f"version {metadata.version('attract')}"
+    assert machine.describe_code() == f"version {metadata.version('attract-rl')}"
 
 
 def measure(*names: str, **changes: Any) -> Measure:
