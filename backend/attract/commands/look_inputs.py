@@ -74,7 +74,11 @@ def given_inputs(
         *(GivenInput("rotate", "rotate", frame, frame + 1) for frame in rotate),
     ]
     if len(found) > MAX_INPUTS:
-        raise ConfigurationError(f"{len(found)} inputs, at most {MAX_INPUTS} are allowed", setting="look")
+        raise ConfigurationError(
+            f"{len(found)} inputs, at most {MAX_INPUTS} are allowed",
+            setting="look",
+            fix="look several times, or hold a key for longer: --hold ArrowLeft@10-400",
+        )
     return sorted(found, key=lambda entry: entry.first)
 
 
