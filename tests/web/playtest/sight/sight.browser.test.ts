@@ -42,6 +42,8 @@ interface Parts {
   after?: string;
   /** Whether nothing is pressed. */
   isIdle?: boolean;
+  /** Of the window; the canvas has 320 by 200. */
+  size?: [number, number];
 }
 
 async function looked(parts: Parts, seconds = 60): Promise<PlaytestDrilled> {
@@ -49,7 +51,7 @@ async function looked(parts: Parts, seconds = 60): Promise<PlaytestDrilled> {
     .replace("/*AT*/ 10", parts.at ?? "10")
     .replace("/*AFTER*/", parts.after ?? "");
   const options: Partial<PageGameOptions> = {
-    size: [320, 230],
+    size: parts.size ?? [320, 230],
     observe: (w: { look(): { x: number } }) => [w.look().x, 0],
     score: () => 0,
     ...(parts.isIdle ? { action: discrete(["wait"]), keys: { wait: [] } } : {}),
@@ -90,6 +92,12 @@ test("a picture that is gone, one that is not drawn, one that jumps and a word a
       /^the text "Speed 7" is cut off: \d+ % of it lie outside the view, beyond the right edge$/,
     ),
   ]);
+});
+
+test("a canvas that covers a quarter of the window is the picture, however few things are drawn on it", async () => {
+  const one = "context.fillStyle = '#124'; context.fillRect(45, 14, 275, 160);";
+  const { alarms } = await looked({ draw: "if (ticks % 40 === 39) return;", after: one, size: [600, 380] });
+  expect(alarms.map(({ oracle }) => oracle)).toContain("flicker");
 });
 
 test("the first frame of it is named, and the episode that shows it", async () => {

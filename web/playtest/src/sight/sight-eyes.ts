@@ -14,7 +14,7 @@ type Box = readonly [left: number, top: number, right: number, bottom: number];
 
 const NOTHING: Box = [0, 0, 0, 0];
 /** A canvas that covers so much of the window is the picture. */
-const MAIN = 0.4;
+const MAIN = 0.25;
 /** What a page has beyond these is not looked at. */
 const MAX_ELEMENTS = 500;
 const MAX_WORDS = 200;
