@@ -55,7 +55,7 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
         device = next(policy.parameters()).device
         preprocessed = policy.preprocess({key: array.to(device) for key, array in observations.items()})
         outputs, value, state_outs = policy.step(preprocessed, state.to(device))
-    expected = dict(zip(policy.output_names, outputs.chunk(len(policy.output_names), -1), strict=True))
+    expected = dict(zip(policy.output_names, outputs.split(policy.output_sizes, -1), strict=True))
     expected["value"] = value
     feeds = {entry.input_name: observations[entry.key].cpu().numpy() for entry in policy.entries}
     if policy.state_size:
