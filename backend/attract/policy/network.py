@@ -90,9 +90,9 @@ class Policy(nn.Module):
         num_rows = self.num_outputs - num_spreads
         self.policy_head = initialise(nn.Linear(num_features, num_rows), POLICY_HEAD_GAIN, generator)
         self.value_head = initialise(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
-        initial = torch.full((num_spreads,), settings.log_std_init)
-        self.action_log_std = nn.Parameter(initial) if num_spreads else None
-        self._largest_log_std = max(settings.log_std_init, LARGEST_LOG_STD)
+        initial = settings.log_std_for(is_mixed="logits" in self.output_names)
+        self.action_log_std = nn.Parameter(torch.full((num_spreads,), initial)) if num_spreads else None
+        self._largest_log_std = max(initial, LARGEST_LOG_STD)
 
     @property
     def normalisers(self) -> Mapping[str, ObservationNormaliser]:

@@ -218,11 +218,9 @@ def default_action(description: GameDescription, mask: NDArray[np.bool_] | None)
     choices = space.choices
     moved: list[float] = []
     if isinstance(space, MixedSpace):
-        # A box rests in its middle, where the game says nothing else.
-        given = [0.0] * len(choices) if idle is None else values
-        moved = [_to_unit(space.box, value, place) for place, value in enumerate(given[len(choices) :])]
-        moved = moved or [0.0] * space.box.size
-        values = given[: len(choices)]
+        values = values * sum(space.action_shape) if len(values) == 1 else values
+        moved = [_to_unit(space.box, value, place) for place, value in enumerate(values[len(choices) :])]
+        values = values[: len(choices)]
     numbers = [int(value) for value in (values * len(choices) if len(values) == 1 else values)]
     if mask is None:
         return [*numbers, *moved]

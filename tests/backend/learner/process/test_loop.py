@@ -14,6 +14,7 @@ from attract.schema.spaces import (
     BoxSpace,
     DictSpace,
     DiscreteSpace,
+    MixedSpace,
     MultiBinarySpace,
     MultiDiscreteSpace,
     ObservationSpace,
@@ -466,6 +467,12 @@ KINDS: dict[str, tuple[ObservationSpace, ActionSpace, bool, dict[str, object]]] 
     "bits": (BoxSpace(shape=[3]), MultiBinarySpace(n=3), False, {}),
     "pixels": (BoxSpace(shape=[9, 9, 3], dtype="uint8"), DiscreteSpace(n=3), False, {"cnn": "impala"}),
     "masked lstm": (BoxSpace(shape=[3]), MultiDiscreteSpace(nvec=[2, 4]), True, {"recurrent": "lstm"}),
+    "mixed, masked": (
+        BoxSpace(shape=[3]),
+        MixedSpace(spaces={"aim": BoxSpace(shape=[2], low=-2, high=[1, 5]), "button": DiscreteSpace(n=4)}),
+        True,
+        {},
+    ),
     "dictionary, continuous gru": (VIEWS, BoxSpace(shape=[2], low=-1, high=1), False, {"recurrent": "gru"}),
 }
 
