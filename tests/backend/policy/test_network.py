@@ -4,7 +4,14 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import ConfigurationError
 from attract.policy.network import build_distribution
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MixedSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+)
 from policies import create_policy, describe, observations_for, randomise
 
 
