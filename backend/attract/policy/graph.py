@@ -104,10 +104,10 @@ def _write_heads(graph: GraphBuilder, policy: Policy, features: str) -> list[onn
     if policy.value_trunk is not None:
         value_trunk = write_trunk(graph, "value_trunk", policy.value_trunk, features)
     names = policy.output_names
-    rows = names[:-1] if policy.action_log_std is not None else names
+    rows = [*names] if policy.action_log_std is None else [*names[:-1]]
     head = write_linear(graph, "policy_head", trunk, names[0] if len(rows) == 1 else "policy_outputs")
     if len(rows) > 1:
-        graph.add("Split", [head], [*rows], "node_policy_split", axis=1, split=[*policy.output_sizes[:-1]])
+        graph.add("Split", [head], rows, "node_policy_split", axis=1, split=[*policy.output_sizes[:-1]])
     if policy.action_log_std is not None:
         graph.node("Expand", ["action_log_std", graph.node("Shape", [rows[-1]])], names[-1])
     column = write_linear(graph, "value_head", value_trunk)

@@ -105,7 +105,7 @@ def _write_action(graph: "GraphBuilder", space: Space, _logits: str) -> tuple[in
 
 def write_numbers(graph: "GraphBuilder", space: Space, output: str) -> str:
     """Adds the nodes of the means in the game's units; returns `output`, [batch, size]."""
-    low, high = (_bound(space, name) for name in ("low", "high"))
+    low, high = (bound_of(space, name) for name in ("low", "high"))
     bounds = [
         graph.constant(f"action_unit_{name}", np.float32(bound))
         for name, bound in (("low", -1.0), ("high", 1.0))
@@ -117,7 +117,7 @@ def write_numbers(graph: "GraphBuilder", space: Space, output: str) -> str:
     return graph.node("Add", [scaled, graph.constant("action_low", low.astype(np.float32))], output)
 
 
-def _bound(space: Space, name: str) -> np.ndarray:
+def bound_of(space: Space, name: str) -> np.ndarray:
     """[size] float64, one bound per component."""
     size = int(np.prod(space["shape"], dtype=np.int64))
     return np.broadcast_to(np.asarray(space[name], np.float64), (size,))

@@ -1,7 +1,8 @@
 """Named choices and boxes in one action: the product of what `multi_discrete` and `box` are."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,7 +11,6 @@ from attract.policy.action_kinds import box, multi_discrete
 from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.policy.action_kinds.kind import ActionKind, Space
 from attract.policy.action_kinds.multi_discrete import MultiCategorical
-from attract.schema.spaces import MixedSpace
 
 if TYPE_CHECKING:
     from attract.policy.graph_builder import GraphBuilder
@@ -71,17 +71,26 @@ class Mixed:
         return actions[..., :count].long(), actions[..., count:]
 
 
+def _parts_of(space: Space) -> tuple[list[int], dict[str, Any]]:
+    """Choices of each component, and all boxes as one, each by the sorted names of the parts."""
+    parts: list[Space] = [part for _, part in sorted(space["spaces"].items())]
+    boxes = [part for part in parts if part["kind"] == "box"]
+    nvec = [int(n) for part in parts if part["kind"] != "box" for n in part.get("nvec") or [part["n"]]]
+    low, high = (np.concatenate([box.bound_of(own, name) for own in boxes]) for name in ("low", "high"))
+    return nvec, {"shape": [len(low)], "low": low, "high": high}
+
+
 def _distribution(space: Space) -> Mixed:
-    mixed = MixedSpace.model_validate(space)
-    return Mixed(MultiCategorical(mixed.choices), DiagonalGaussian(mixed.box.size))
+    nvec, numbers = _parts_of(space)
+    return Mixed(MultiCategorical(nvec), DiagonalGaussian(numbers["shape"][0]))
 
 
 def _write_action(graph: "GraphBuilder", space: Space, logits: str) -> tuple[int, ...]:
-    mixed = MixedSpace.model_validate(space)
-    chosen = multi_discrete.write_choices(graph, list(mixed.choices), logits)
-    moved = box.write_numbers(graph, mixed.box.model_dump(), "action_numbers")
+    nvec, numbers = _parts_of(space)
+    chosen = multi_discrete.write_choices(graph, nvec, logits)
+    moved = box.write_numbers(graph, numbers, "action_numbers")
     graph.join([graph.cast(chosen, "float32"), moved], "action")
-    return mixed.action_shape
+    return (len(nvec) + numbers["shape"][0],)
 
 
 KIND = ActionKind(
