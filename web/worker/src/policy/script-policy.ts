@@ -147,7 +147,7 @@ function listOf(action: unknown): number[] | null {
 
 function shown(action: unknown): string {
   try {
-    return (typeof action === "object" ? JSON.stringify(action) : String(action)).slice(0, 80);
+    return String(action).slice(0, 80);
   } catch {
     return typeof action;
   }
