@@ -31,6 +31,7 @@ REFUSES: Final[Mapping[str, str]] = {
     "cloning.demonstrations": "dqn has no probabilities to fit to demonstrations; algorithm 'ppo' has",
     "federated": "the replay buffer of dqn is not averaged; algorithm 'ppo' averages",
     "box": "dqn chooses among finitely many actions; a box of real numbers needs algorithm 'sac' or 'ppo'",
+    "mixed": "dqn chooses among finitely many actions; choices with real numbers need algorithm 'ppo'",
 }
 
 

@@ -761,7 +761,7 @@ export interface GameDescription {
   max_steps: number | null;
   num_agents: number;
   observation: BoxSpace | DictSpace;
-  action: DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace;
+  action: DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace | MixedSpace;
   action_mask: boolean;
   keys: {
     [k: string]: number | number[];
@@ -791,6 +791,15 @@ export interface GameDescription {
    */
   picture_stacks: {
     [k: string]: number;
+  };
+}
+/**
+ * Named boxes and choices that are one action: all choices, then all real numbers, by sorted name.
+ */
+export interface MixedSpace {
+  kind: "mixed";
+  spaces: {
+    [k: string]: BoxSpace | DiscreteSpace | MultiDiscreteSpace;
   };
 }
 /**

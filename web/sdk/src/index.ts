@@ -27,10 +27,13 @@ export {
   type DiscreteSpace,
   dict,
   discrete,
+  type MixedSpace,
   type MultiBinarySpace,
   type MultiDiscreteSpace,
+  mixed,
   multiBinary,
   multiDiscrete,
+  type NamedAction,
   type ObservationSpace,
   type Space,
 } from "./spaces.ts";

@@ -23,6 +23,7 @@ export function spaceText(space: Space): string {
     case "multi_binary":
       return `${space.n} ${space.n === 1 ? "switch" : "switches"}`;
     case "dict":
+    case "mixed":
       return Object.entries(space.spaces)
         .map(([name, part]) => `${name}: ${spaceText(part)}`)
         .join("; ");

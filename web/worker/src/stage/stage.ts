@@ -238,7 +238,7 @@ class Stage {
   /** What a person does to a continuous action goes through the unit space, so that it can be played again bit for bit. */
   #byHand(keyboard: Pick<Keyboard, "choose">): Controller {
     const { action: space } = this.#description;
-    if (space.kind !== "box") return keyboard;
+    if (space.kind !== "box" && space.kind !== "mixed") return keyboard;
     return { choose: () => throughUnitBox(space, keyboard.choose()) };
   }
 
