@@ -56,15 +56,10 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     with torch.no_grad(), full_precision():
         device = next(policy.parameters()).device
         preprocessed = policy.preprocess({key: array.to(device) for key, array in observations.items()})
-<<<<<<< HEAD
         with _Sizes(policy.policy_head) as of_outputs, _Sizes(policy.value_head) as of_value:
             outputs, value, state_outs = policy.step(preprocessed, state.to(device))
-    expected = dict(zip(policy.output_names, outputs.chunk(len(policy.output_names), -1), strict=True))
-    sizes = dict.fromkeys(expected, of_outputs.sizes)
-=======
-        outputs, value, state_outs = policy.step(preprocessed, state.to(device))
     expected = dict(zip(policy.output_names, outputs.split(policy.output_sizes, -1), strict=True))
->>>>>>> mixed
+    sizes = dict.fromkeys(expected, of_outputs.sizes)
     expected["value"] = value
     sizes["value"] = of_value.sizes.squeeze(1)
     feeds = {entry.input_name: observations[entry.key].cpu().numpy() for entry in policy.entries}
