@@ -107,7 +107,16 @@ POLICIES: dict[str, tuple[GameDescription, PolicySettings]] = {
         describe(VECTOR, MultiBinarySpace(n=3)),
         PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
     ),
+    "bins": (
+        describe(VECTOR, MultiDiscreteSpace(nvec=[2, 3])),
+        PolicySettings(hidden_sizes=(8,)),
+    ),
 }
+
+
+def num_bins(name: str) -> int:
+    """Of the return, below the heads of this policy."""
+    return 7 if name == "bins" else 0
 
 
 def build() -> Policy:
@@ -148,12 +157,14 @@ def golden() -> dict[str, Any]:
 def build_one(name: str) -> Policy:
     """A policy of `POLICIES` whose heads say something and whose biases are not zero."""
     description, settings = POLICIES[name]
-    policy = build_policy(settings, description, seed=len(name))
+    policy = build_policy(settings, description, num_bins=num_bins(name), seed=len(name))
     generator = torch.Generator().manual_seed(len(name))
     with torch.no_grad():
         for tensor_name, tensor in policy.state_dict().items():
             if tensor_name == "policy_head.weight":
                 tensor.mul_(100.0)
+            elif tensor_name == "bins.weight":
+                tensor.copy_(torch.randn(tensor.shape, generator=generator))
             elif tensor.dim() < 2:
                 tensor.add_(0.2 * torch.rand(tensor.shape, generator=generator))
     return policy
@@ -172,7 +183,7 @@ def golden_of(name: str) -> dict[str, Any]:
     policy, distribution = build_one(name), build_distribution(description)
     generator = torch.Generator().manual_seed(3)
     # A policy without statistics has observations that do not depend on them.
-    fresh = build_policy(settings, description)
+    fresh = build_policy(settings, description, num_bins=num_bins(name))
     seen = {key: array[:NUM_STEPS] for key, array in probe(fresh).items()}
     state = torch.rand((NUM_STEPS, policy.state_size), generator=generator) * 2 - 1
     outputs, value, state_outs = policy.step(policy.preprocess(seen), state)

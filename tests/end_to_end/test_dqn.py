@@ -10,7 +10,7 @@ def test_dqn_learns_cartpole_in_a_browser_from_few_steps(tmp_path: Path) -> None
         "train", "cartpole", "--headless", "--algorithm", "dqn", "--workers", "1", "--instances", "8",
         "--total-steps", "6000", "--dqn.learning-rate", "0.002", "--dqn.tau", "0.02",
         "--dqn.replay-ratio", "0.25", "--dqn.gamma", "0.97", "--dqn.learning-starts", "500",
-        "--dqn.n-quantiles", "8", "--dqn.n-steps", "3", "--seed", "1", "--no-check", "--json",
+        "--dqn.n-steps", "3", "--seed", "1", "--no-check", "--json",
         runs_dir=tmp_path,
     )  # fmt: skip
     assert outcome.code == 0, outcome.stderr

@@ -112,7 +112,7 @@ def test_dqn_learns_named_policies_from_pictures_and_takes_what_the_mask_allows(
     outcome = run_attract(
         "train", str(game), "--algorithm", "dqn", *FEW, "--collection.seats", "scout,keeper",
         "--total-steps", "3000", "--run-id", "choose", "--dqn.learning-rate", "0.002", "--dqn.gamma", "0.5",
-        "--dqn.replay-ratio", "0.1", "--dqn.learning-starts", "200", "--dqn.n-quantiles", "4",
+        "--dqn.replay-ratio", "0.1", "--dqn.learning-starts", "200",
         "--dqn.exploration-fraction", "0.3", runs_dir=tmp_path / "runs",
     )  # fmt: skip
     assert outcome.code == 0, outcome.stderr

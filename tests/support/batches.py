@@ -258,10 +258,11 @@ def create(
     policy_id: str | None = None,
     seed: int = 3,
     hidden: int = 6,
+    num_bins: int = 0,
     **given: object,
 ) -> tuple[Kind, Policy]:
     """The algorithm on a small policy, which learns from its second batch on; `given` are its settings."""
-    policy = build_policy(PolicySettings(hidden_sizes=(hidden,)), game, seed=2)
+    policy = build_policy(PolicySettings(hidden_sizes=(hidden,)), game, num_bins=num_bins, seed=2)
     learnable = Learnable(policy, build_distribution(game), seed, policy_id)
     return kind(learnable, settings.model_validate({"learning_starts": 1, **given})), policy
 

@@ -44,11 +44,16 @@ def create_policy(
     *,
     normalize: bool = True,
     seed: int = 1,
+    num_bins: int = 0,
     **settings: Any,
 ) -> Policy:
     """A policy for `describe(observation, action)`; `settings` are those of `PolicySettings`."""
     return build_policy(
-        PolicySettings(**settings), describe(observation, action), normalize_observations=normalize, seed=seed
+        PolicySettings(**settings),
+        describe(observation, action),
+        normalize_observations=normalize,
+        num_bins=num_bins,
+        seed=seed,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from attract.algorithm.categories import NUM_BINS
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
 from attract.learner.dqn.algorithm import Dqn
@@ -33,7 +34,8 @@ def _dqn(run: RunSettings) -> AlgorithmChoice:
         "dqn",
         settings.normalize_observations,
         lambda learnable: Dqn(learnable, settings, run.learner),
-        _refills(settings.learning_starts),
+        num_bins=NUM_BINS,
+        resume_note=_refills(settings.learning_starts),
     )
 
 
@@ -43,7 +45,7 @@ def _sac(run: RunSettings) -> AlgorithmChoice:
         "sac",
         settings.normalize_observations,
         lambda learnable: Sac(learnable, settings),
-        _refills(settings.learning_starts),
+        resume_note=_refills(settings.learning_starts),
     )
 
 

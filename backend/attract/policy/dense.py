@@ -47,6 +47,27 @@ class ReluLayer(nn.Linear):
         return torch.relu(nn.functional.linear(input, self.weight, self.bias))
 
 
+class BinsLayer(nn.Linear):
+    """softmax(x W^T + b) of each group of bins by itself.
+
+    Args:
+        num_inputs: of the layer.
+        num_groups: of bins.
+        num_bins: of each group.
+    """
+
+    def __init__(self, num_inputs: int, num_groups: int, num_bins: int) -> None:
+        super().__init__(num_inputs, num_groups * num_bins)
+        self.num_groups, self.num_bins = num_groups, num_bins
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 (nn.Linear's own name)
+        """[N, groups * bins] float32 from [N, in] float32."""
+        logits = nn.functional.linear(input, self.weight, self.bias)
+        return logits.unflatten(1, (self.num_groups, self.num_bins)).softmax(2).flatten(1)
+
+
 class _TanhLayerOnCpu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

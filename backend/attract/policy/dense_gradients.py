@@ -102,7 +102,7 @@ class DensePolicy:
         policy_head, value_head = heads or (policy.policy_head, policy.value_head)
         self.num_policy_rows = policy_head.out_features
         self.num_rows = self.num_policy_rows + value_head.out_features
-        self._is_tanh = is_tanh = any(isinstance(layer, TanhLayer) for layer in policy.trunk)
+        is_tanh = any(isinstance(layer, TanhLayer) for layer in policy.trunk)
 
         def layer_of(*linears: nn.Linear) -> Dense:
             weight, weight_gradient = views(*(linear.weight for linear in linears))
@@ -115,14 +115,13 @@ class DensePolicy:
         def column(layers: list[Dense], *heads: nn.Linear) -> Column:
             return Column(layers, is_tanh=is_tanh, head=layer_of(*heads))
 
-        self._policy_layers = layers_of(policy.trunk)
-
+        policy_layers = layers_of(policy.trunk)
         rows = slice(0, self.num_policy_rows), slice(self.num_policy_rows, self.num_rows)
         self._columns = (
-            [(column(self._policy_layers, policy_head, value_head), slice(0, self.num_rows))]
+            [(column(policy_layers, policy_head, value_head), slice(0, self.num_rows))]
             if policy.value_trunk is None
             else [
-                (column(self._policy_layers, policy_head), rows[0]),
+                (column(policy_layers, policy_head), rows[0]),
                 (column(layers_of(policy.value_trunk), value_head), rows[1]),
             ]
         )
@@ -138,10 +137,6 @@ class DensePolicy:
         """Set the gradients, from the inputs of the last `forward` and the loss's [R, N] gradient."""
         for column, rows in self._columns:
             column.backward(inputs, by_outputs[rows])
-
-    def policy_column(self, head: Dense) -> Column:
-        """The policy's hidden layers below another head, with buffers of its own."""
-        return Column(self._policy_layers, is_tanh=self._is_tanh, head=head)
 
 
 def is_dense(policy: Policy) -> bool:

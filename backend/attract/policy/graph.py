@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 from attract.policy.action_kinds.table import KINDS
 from attract.policy.graph_builder import GraphBuilder
-from attract.policy.graph_layers import write_core, write_entry, write_linear, write_trunk
+from attract.policy.graph_layers import write_bins, write_core, write_entry, write_linear, write_trunk
 from attract.policy.network import Policy
 
 OPSET = 12
@@ -103,6 +103,8 @@ def _write_heads(graph: GraphBuilder, policy: Policy, features: str) -> list[onn
     value_trunk = trunk
     if policy.value_trunk is not None:
         value_trunk = write_trunk(graph, "value_trunk", policy.value_trunk, features)
+    if policy.bins is not None:
+        trunk = value_trunk = write_bins(graph, policy.bins, trunk)
     names = policy.output_names
     rows = [*names] if policy.action_log_std is None else [*names[:-1]]
     head = write_linear(graph, "policy_head", trunk, names[0] if len(rows) == 1 else "policy_outputs")

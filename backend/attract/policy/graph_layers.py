@@ -6,7 +6,7 @@ from torch import nn
 
 from attract.errors import PolicyError
 from attract.policy.convolution import ImpalaCnn, ImpalaStage, ResidualBlock, SmallCnn
-from attract.policy.dense import ReluLayer, TanhLayer
+from attract.policy.dense import BinsLayer, ReluLayer, TanhLayer
 from attract.policy.graph_builder import GraphBuilder
 from attract.policy.observation_inputs import OBSERVATION_CLIP, UINT8_SCALE, Entry
 from attract.policy.recurrent import GruCore, LstmCore, RecurrentCore
@@ -42,6 +42,12 @@ def write_trunk(graph: GraphBuilder, prefix: str, trunk: nn.Sequential, name: st
 def write_linear(graph: GraphBuilder, prefix: str, name: str, output: str | None = None) -> str:
     """Writes x W^T + b with the initializers `prefix`.weight and `prefix`.bias."""
     return graph.node("Gemm", [name, f"{prefix}.weight", f"{prefix}.bias"], output, transB=1)
+
+
+def write_bins(graph: GraphBuilder, bins: BinsLayer, name: str) -> str:
+    """[batch, groups * bins], the layer's shares."""
+    groups = graph.split(write_linear(graph, "bins", name), [bins.num_bins] * bins.num_groups)
+    return graph.join([graph.node("Softmax", [group], axis=1) for group in groups])
 
 
 def write_core(graph: GraphBuilder, core: RecurrentCore, name: str) -> str:

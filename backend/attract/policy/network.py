@@ -7,12 +7,14 @@ from torch import Tensor, nn
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
+from attract.policy.action_kinds.multi_binary import Bernoulli
 from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.convolution import create_cnn
 from attract.policy.dense import (
     HIDDEN_GAIN,
     POLICY_HEAD_GAIN,
     VALUE_HEAD_GAIN,
+    BinsLayer,
     ReluLayer,
     TanhLayer,
     initialise,
@@ -38,8 +40,9 @@ class Policy(nn.Module):
     """Action outputs and value from observations; owned by one thread.
 
     Entries are encoded each by itself (images by a CNN, the rest as vectors) and joined; a recurrent core, if
-    any, follows; then one trunk for both heads or one each. The Gaussian's log standard deviations are
-    parameters that no observation changes.
+    any, follows; then one trunk for both heads or one each. Bins of each choice's return, if any, read one
+    trunk, and both heads read them. The Gaussian's log standard deviations are parameters that no observation
+    changes.
 
     Args:
         observation: of the game.
@@ -47,6 +50,7 @@ class Policy(nn.Module):
         settings: which network.
         normalize_observations: put an `ObservationNormaliser` before each float32 entry (rule P7).
         generator: draws the initial weights; the same seed gives the same weights.
+        num_bins: of the return of each choice, below the heads; 0: the heads are on the trunks.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Policy(nn.Module):
         *,
         normalize_observations: bool,
         generator: torch.Generator,
+        num_bins: int = 0,
     ) -> None:
         super().__init__()
         self.entries = observation_inputs(observation)
@@ -84,10 +89,16 @@ class Policy(nn.Module):
             self.core = create_core(settings.recurrent, num_features, settings.recurrent_size, generator)
             num_features = self.core.size
         self.trunk = _trunk(num_features, settings, generator)
-        self.value_trunk = None if settings.shared_trunk else _trunk(num_features, settings, generator)
+        is_shared = settings.shared_trunk or num_bins > 0
+        self.value_trunk = None if is_shared else _trunk(num_features, settings, generator)
         num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
         num_spreads = self.output_sizes[-1] if self.output_names[-1] == LOG_STD else 0
         num_rows = self.num_outputs - num_spreads
+        self.bins: BinsLayer | None = None
+        if num_bins:
+            num_choices = 2 * num_rows if isinstance(distribution, Bernoulli) else num_rows
+            self.bins = BinsLayer(num_features, num_choices, num_bins)
+            num_features = num_choices * num_bins
         self.policy_head = initialise(nn.Linear(num_features, num_rows), POLICY_HEAD_GAIN, generator)
         self.value_head = initialise(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
         initial = settings.log_std_for(is_mixed="logits" in self.output_names)
@@ -193,6 +204,8 @@ class Policy(nn.Module):
     def _heads(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         features = self.trunk(inputs)
         value_features = features if self.value_trunk is None else self.value_trunk(inputs)
+        if self.bins is not None:
+            features = value_features = self.bins(features)
         outputs = self.policy_head(features)
         if self.action_log_std is not None:
             outputs = torch.cat((outputs, self.action_log_std.expand(len(outputs), -1)), 1)
@@ -200,7 +213,12 @@ class Policy(nn.Module):
 
 
 def build_policy(
-    settings: PolicySettings, game: GameDescription, *, normalize_observations: bool = True, seed: int = 0
+    settings: PolicySettings,
+    game: GameDescription,
+    *,
+    normalize_observations: bool = True,
+    num_bins: int = 0,
+    seed: int = 0,
 ) -> Policy:
     """A new network for the game, on the CPU; the same seed gives the same weights.
 
@@ -212,6 +230,7 @@ def build_policy(
         settings,
         normalize_observations=normalize_observations,
         generator=torch.Generator().manual_seed(seed),
+        num_bins=num_bins,
     )
 
 

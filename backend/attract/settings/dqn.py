@@ -1,4 +1,4 @@
-"""DQN's hyperparameters: what algorithms with a replay buffer share, quantiles and exploration."""
+"""DQN's hyperparameters: what algorithms with a replay buffer share, the range of returns and exploration."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final
@@ -36,17 +36,18 @@ REFUSES: Final[Mapping[str, str]] = {
 
 
 class DqnSettings(OffPolicySettings):
-    """Settings of DQN with quantile regression (QR-DQN): it learns from few steps, by many gradient steps."""
+    """Settings of DQN with a categorical loss: it learns from few steps, by many gradient steps."""
 
     section: ClassVar[str] = "dqn"
     has_fused_steps: ClassVar[bool] = True
     chosen_by: ClassVar[tuple[str, ...]] = ("slow-page",)
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     refuses: ClassVar[Mapping[str, str]] = REFUSES
-    kept: ClassVar[tuple[str, ...]] = (*OffPolicySettings.kept, "n_quantiles")
+    kept: ClassVar[tuple[str, ...]] = (*OffPolicySettings.kept, "return_limit")
 
-    n_quantiles: Annotated[int, Field(ge=1, le=512, title="Quantiles")] = 32
-    """Quantiles of the return that are predicted for each action. 1: only the median."""
+    return_limit: Annotated[float, Field(gt=0, title="Limit of returns")] = 10.0
+    """Largest discounted return, above or below 0, that is told from larger ones. With `normalize_rewards` in
+    units of its deviation."""
     exploration_fraction: Fraction = 0.2
     """Share of `schedule_steps` over which exploration falls."""
     exploration_initial_eps: Annotated[Fraction, Field(title="Initial exploration")] = 1.0

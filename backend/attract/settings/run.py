@@ -65,7 +65,7 @@ class PolicySettings(Settings):
     """Activation after each hidden layer."""
     shared_trunk: bool = False
     """Share one trunk between policy and value: about twice as fast. Separate trunks learn hard games
-    better."""
+    better. DQN always shares it."""
     cnn: Annotated[Literal["small", "impala"], Field(title="Image encoder")] = "small"
     """Encoder of image observations: boxes of [height, width, channels]."""
     recurrent: Annotated[Literal["none", "lstm", "gru"], Field(title="Memory")] = "none"

@@ -169,7 +169,7 @@ WRONG: dict[type[Settings], dict[str, object]] = {
     },
     DqnSettings: {
         "replay_ratio": 0.0, "batch_size": 0, "tau": 1.5, "n_steps": 0, "gamma": 1.01,
-        "buffer_mebibytes": 0, "n_quantiles": 0, "exploration_final_eps": -0.1,
+        "buffer_mebibytes": 0, "return_limit": 0.0, "exploration_final_eps": -0.1,
     },
     SacSettings: {"temperature": 0.0, "replay_ratio": 65.0, "tau": 0.0},
     RndSettings: {"coef": -1, "gamma": 1.5, "value_head": "none", "coefficient": 1},

@@ -61,6 +61,14 @@ const OPERATORS: Readonly<Record<string, Prepare>> = {
     mapped(x, (from, to) => {
       for (let i = 0; i < to.length; i++) to[i] = 1 / (1 + Math.exp(-from[i]));
     }),
+  /** Over the whole of one row, as everything here is. */
+  Softmax: ([x]) =>
+    mapped(x, (from, to) => {
+      let [highest, sum] = [Number.NEGATIVE_INFINITY, 0];
+      for (let i = 0; i < to.length; i++) highest = Math.max(highest, from[i]);
+      for (let i = 0; i < to.length; i++) sum += to[i] = Math.exp(from[i] - highest);
+      for (let i = 0; i < to.length; i++) to[i] /= sum;
+    }),
   Add: (inputs) =>
     paired(inputs, (a, atA, b, atB, to) => {
       for (let i = 0; i < to.length; i++) to[i] = a[atA[i]] + b[atB[i]];

@@ -193,6 +193,8 @@ class AlgorithmChoice:
     """Whether its policies carry observation normalisers (rule P7)."""
     create: Callable[[Learnable], Algorithm]
     """The algorithm for one policy, at version 0; the same seed gives the same bits."""
+    num_bins: int = 0
+    """Bins of the return below its policies' heads; 0: none."""
     resume_note: str | None = None
     """What a resumed run is without, a sentence, unless it was saved as `HasExperience`; None: nothing."""
 

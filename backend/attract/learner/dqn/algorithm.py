@@ -8,11 +8,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
+from attract.algorithm.categories import histogram
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.dense_steps import DenseSteps, can_be_written_out
 from attract.learner.dqn.exploration import epsilon, logit_scale, wanted_entropy
-from attract.learner.dqn.network import Choices, QuantileNetwork
+from attract.learner.dqn.network import Choices, ValuesNetwork
 from attract.learner.replay.off_policy import Minibatch, OffPolicy
 from attract.settings.base import LearnerName
 from attract.settings.dqn import DqnSettings
@@ -22,7 +22,7 @@ NUM_EXPLORED = 512
 
 
 class Dqn(OffPolicy):
-    """Double, dueling DQN with quantile regression.
+    """Double, dueling DQN with a categorical loss.
 
     After the gradient steps the policy's heads are written: the logits are the advantages, scaled so that
     actions are as random on average as the schedule wants.
@@ -36,31 +36,32 @@ class Dqn(OffPolicy):
     metric_names: ClassVar[tuple[str, ...]] = ("train/loss", "train/q_value", "train/q_target")
 
     def __init__(self, learnable: Learnable, settings: DqnSettings, learner: LearnerName = "auto") -> None:
-        self.network = QuantileNetwork(
+        self.network = ValuesNetwork(
             learnable.policy,
             Choices.of(learnable.distribution),
-            settings.n_quantiles,
-            learnable.generator("quantiles"),
+            settings.return_limit,
+            learnable.generator("values"),
         ).to(learnable.device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
-        """Its normalisers and policy heads are never used."""
+        """Its normalisers, bins and policy heads are never used."""
         super().__init__(learnable, settings, self.network, self.target)
         self._distribution = learnable.distribution
         self._settings = settings
         self._is_written_out = learner == "auto" and can_be_written_out(self.network)
 
     def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Of the quantiles of the actions that were taken."""
+        """Cross-entropy of the bins of the actions that were taken."""
         following = minibatch.following
         with torch.no_grad():
             best = self.network.best(following, minibatch.following_mask)
-            targets = quantile_targets(
-                minibatch.rewards, minibatch.discount, self.target.quantiles(following, best)
-            )
+            following_values = self.target.logits(following, best).softmax(1) @ self.target.centres
+            targets = minibatch.rewards + minibatch.discount * following_values
+            shares = histogram(targets, self.network.limit).t()
         indices = self.network.choices.indices(minibatch.actions)
-        predicted = self.network.quantiles(minibatch.now, indices)
-        loss = quantile_huber_loss(predicted, targets)
-        return loss, (loss.detach(), predicted.detach().mean(), targets.mean())
+        logits = self.network.logits(minibatch.now, indices)
+        loss = torch.nn.functional.cross_entropy(logits, shares)
+        values = logits.detach().softmax(1) @ self.network.centres
+        return loss, (loss.detach(), values.mean(), targets.mean())
 
     def _steps(self) -> AbstractContextManager[Callable[[Minibatch], Tensor]]:
         if not self._is_written_out:

@@ -8,12 +8,12 @@ from types import TracebackType
 import torch
 from torch import Tensor
 
-from attract.algorithm.quantiles import quantile_huber_with_gradient, quantile_targets
+from attract.algorithm.categories import NUM_BINS, cross_entropy_with_gradient, histogram
 from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.flat_parameters import FlatParameters
-from attract.learner.dqn.network import QuantileNetwork
+from attract.learner.dqn.network import ValuesNetwork
 from attract.learner.replay.off_policy import Minibatch
-from attract.policy.dense_gradients import Dense, DensePolicy, is_dense, parameter_blocks
+from attract.policy.dense_gradients import DensePolicy, is_dense, parameter_blocks
 from attract.settings.dqn import DqnSettings
 
 
@@ -21,7 +21,7 @@ class DenseSteps(AbstractContextManager[Callable[[Minibatch], Tensor]]):
     """The steps of `OffPolicy` without autograd: few operations, into kept buffers; entered for one update.
 
     A step's arrays have the batch as their last axis: the products of the heads come so, and sums over
-    quantiles are then vectorised over the batch.
+    bins are then vectorised over the batch.
 
     Args:
         network: changed in place; one that `can_be_written_out`.
@@ -31,11 +31,11 @@ class DenseSteps(AbstractContextManager[Callable[[Minibatch], Tensor]]):
     """
 
     def __init__(
-        self, network: QuantileNetwork, target: QuantileNetwork, optimizer: Adam, settings: DqnSettings
+        self, network: ValuesNetwork, target: ValuesNetwork, optimizer: Adam, settings: DqnSettings
     ) -> None:
         policy, heads = network.policy, (network.advantage_head, network.value_head)
         self._policy, self._choices = policy, network.choices
-        self._num_quantiles, self._tau = network.num_quantiles, settings.tau
+        self._limit, self._centres, self._tau = network.limit, network.centres, settings.tau
         self._max_norm = math.inf if settings.max_grad_norm is None else settings.max_grad_norm
         flat = self._flat = FlatParameters(optimizer, parameter_blocks(policy, heads))
         followers = self._followers = torch.zeros_like(flat.weights)
@@ -54,16 +54,9 @@ class DenseSteps(AbstractContextManager[Callable[[Minibatch], Tensor]]):
         self._online = DensePolicy(policy, views, heads)
         self._target = DensePolicy(policy, follower_views, heads)
         num_outputs = policy.policy_head.out_features
-        self._quantile_heads = [
-            views(parameter)[0].unflatten(0, (num_outputs, self._num_quantiles))
-            for parameter in network.advantage_head.parameters()
-        ]
-        weight, bias = self._mean_heads = [head.mean(1) for head in self._quantile_heads]
-        self._means = self._online.policy_column(Dense(weight, weight, bias, bias))
         self._centring = network.choices.centred(torch.eye(num_outputs).unsqueeze(0))[0]
         """[K, outputs], from outputs to advantages."""
         self._by_choice = self._centring.t().contiguous()
-        self._room = torch.empty(3, self._num_quantiles, self._num_quantiles, settings.batch_size)
 
     def __enter__(self) -> Callable[[Minibatch], Tensor]:
         self._flat.__enter__()
@@ -80,47 +73,46 @@ class DenseSteps(AbstractContextManager[Callable[[Minibatch], Tensor]]):
 
     @torch.inference_mode()
     def step(self, minibatch: Minibatch) -> Tensor:
-        """[4] as `OffPolicy` has it: loss, mean quantile, mean target, and the gradient's norm."""
+        """[4] as `OffPolicy` has it: loss, mean value, mean target, and the gradient's norm."""
         now, following = (self._policy.features(each) for each in (minibatch.now, minibatch.following))
-        next_quantiles = self._quantiles(
-            self._target.forward(following), self._shares(self._best(following, minibatch.following_mask))
-        )
-        targets = quantile_targets(minibatch.rewards, minibatch.discount, next_quantiles.t()).t()
+        best = self._shares(self._best(following, minibatch.following_mask))
+        next_values = self._centres @ self._logits(self._target.forward(following), best).softmax(0)
+        targets = minibatch.rewards + minibatch.discount * next_values
         rows = self._online.forward(now)
         shares = self._shares(self._choices.indices(minibatch.actions))
-        predicted = self._quantiles(rows, shares)
-        loss, by_predicted = quantile_huber_with_gradient(predicted, targets, self._room)
+        loss, by_logits, predicted = cross_entropy_with_gradient(
+            self._logits(rows, shares), histogram(targets, self._limit)
+        )
         # The outputs are not needed any more: their gradient takes their place.
-        torch.mul(shares.unsqueeze(1), by_predicted, out=self._advantages(rows))
-        rows[-self._num_quantiles :].copy_(by_predicted)
+        torch.mul(shares.unsqueeze(1), by_logits, out=self._advantages(rows))
+        rows[-NUM_BINS:].copy_(by_logits)
         self._online.backward(now, rows)
         norm = self._flat.step(self._max_norm)
         self._followers.lerp_(self._flat.weights, self._tau)
-        return torch.stack((loss, predicted.mean(), targets.mean(), norm))
+        return torch.stack((loss, (self._centres @ predicted).mean(), targets.mean(), norm))
 
     def _best(self, features: Tensor, action_mask: Tensor | None) -> Tensor:
-        """[B, components], as `QuantileNetwork.best`."""
-        for mean, quantiles in zip(self._mean_heads, self._quantile_heads, strict=True):
-            torch.mean(quantiles, 1, out=mean)
-        outputs = torch.empty(self._centring.shape[1], len(features))
-        self._means.forward(features, outputs)
-        return self._choices.best(torch.mm(self._centring, outputs).t(), action_mask)
+        """[B, components], as `ValuesNetwork.best`."""
+        rows = self._online.forward(features)
+        logits = torch.mm(self._centring, self._advantages(rows).flatten(1)).unflatten(1, (NUM_BINS, -1))
+        shares = logits.add_(rows[-NUM_BINS:]).softmax(1)
+        return self._choices.best(torch.einsum("knb,n->bk", shares, self._centres), action_mask)
 
     def _shares(self, indices: Tensor) -> Tensor:
         """[outputs, B], how much each output counts in the value of the chosen action."""
         chosen = self._by_choice.index_select(1, indices.flatten())
         return chosen.unflatten(1, indices.shape).sum(2) if indices.shape[1] > 1 else chosen
 
-    def _quantiles(self, rows: Tensor, shares: Tensor) -> Tensor:
-        """[N, B], as `QuantileNetwork.quantiles`, from the heads' outputs."""
+    def _logits(self, rows: Tensor, shares: Tensor) -> Tensor:
+        """[NUM_BINS, B], as `ValuesNetwork.logits`, from the heads' outputs."""
         weighted = self._advantages(rows) * shares.unsqueeze(1)
-        return weighted.sum(0).add_(rows[-self._num_quantiles :])
+        return weighted.sum(0).add_(rows[-NUM_BINS:])
 
     def _advantages(self, rows: Tensor) -> Tensor:
-        """[outputs, N, B], the part of the rows that is not the value."""
-        return rows[: -self._num_quantiles].unflatten(0, (-1, self._num_quantiles))
+        """[outputs, NUM_BINS, B], the part of the rows that is not the value."""
+        return rows[:-NUM_BINS].unflatten(0, (-1, NUM_BINS))
 
 
-def can_be_written_out(network: QuantileNetwork) -> bool:
+def can_be_written_out(network: ValuesNetwork) -> bool:
     """Whether `DenseSteps` can do what autograd does."""
     return is_dense(network.policy) and network.value_head.weight.is_cpu

@@ -65,6 +65,7 @@ class PolicyState:
             policy_settings,
             game,
             normalize_observations=algorithm.normalize_observations,
+            num_bins=algorithm.num_bins,
             seed=stream_seed(seed, f"policy_init{own}"),
         ).to(device)
         return cls(

@@ -388,6 +388,7 @@ class Learner:
             self._settings.policy,
             self._begin.description,
             normalize_observations=self._algorithm.normalize_observations,
+            num_bins=self._algorithm.num_bins,
         )
         export_policies(
             Path(message.out_dir),

@@ -1,5 +1,6 @@
 """DQN behind the seam: one whole update against numpy, and what is kept, undone and refused."""
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from attract.algorithm.categories import NUM_BINS
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress, undone_on_failure
@@ -45,55 +47,57 @@ def batches(fleet: SignsFleet) -> list[Batch]:
 
 
 def create(policy_id: str | None = None, seed: int = 3, **dqn: object) -> tuple[Dqn, Policy]:
-    return create_one(Dqn, DqnSettings, describe_signs(), policy_id=policy_id, seed=seed, **dqn)
+    return create_one(
+        Dqn, DqnSettings, describe_signs(), policy_id=policy_id, seed=seed, num_bins=NUM_BINS, **dqn
+    )
 
 
 class Reference:
     """One gradient step in numpy, in float64: written from the papers, not from the code."""
 
-    def __init__(self, state: dict[str, torch.Tensor], quantiles: int) -> None:
+    def __init__(self, state: dict[str, torch.Tensor], limit: float) -> None:
         self.w = {name: tensor.double().numpy().copy() for name, tensor in state.items()}
-        self.n = quantiles
+        self.limit = limit
+        self.centres = np.linspace(-limit, limit, 51)
 
     def forward(self, observation: np.ndarray) -> dict[str, np.ndarray]:
         w = self.w
         x = (observation - w["policy.normaliser.mean"]) * w["policy.normaliser.inv_std"]
         x = np.clip(x, -10, 10)
         h = np.tanh(x @ w["policy.trunk.0.weight"].T + w["policy.trunk.0.bias"])
-        k = np.tanh(x @ w["policy.value_trunk.0.weight"].T + w["policy.value_trunk.0.bias"])
-        a = (h @ w["advantage_head.weight"].T + w["advantage_head.bias"]).reshape(len(x), -1, self.n)
-        v = k @ w["value_head.weight"].T + w["value_head.bias"]
-        return {"x": x, "h": h, "k": k, "q": v[:, None] + a - a.mean(1, keepdims=True)}
+        a = (h @ w["advantage_head.weight"].T + w["advantage_head.bias"]).reshape(len(x), -1, 51)
+        v = h @ w["value_head.weight"].T + w["value_head.bias"]
+        powers = np.exp(v[:, None] + a - a.mean(1, keepdims=True))
+        shares = powers / powers.sum(2, keepdims=True)
+        return {"x": x, "h": h, "p": shares, "q": shares @ self.centres}
+
+    def histogram(self, target: float) -> np.ndarray:
+        width, target = self.limit / 25, np.clip(target, -self.limit, self.limit)
+        edges = [*(self.centres - width / 2), self.limit + width / 2]
+        below = np.array([math.erf((edge - target) / (0.75 * width * math.sqrt(2))) for edge in edges])
+        return np.diff(below) / (below[-1] - below[0])
 
     def gradients(
         self, observation: np.ndarray, actions: np.ndarray, targets: np.ndarray
     ) -> tuple[float, dict[str, np.ndarray]]:
         w, found, size = self.w, self.forward(observation), len(actions)
-        predicted = found["q"][np.arange(size), actions]
-        loss, by_predicted = 0.0, np.zeros_like(predicted)
-        for b in range(size):
-            for i in range(self.n):
-                tau = (2 * i + 1) / (2 * self.n)
-                for j in range(self.n):
-                    u = targets[b, j] - predicted[b, i]
-                    weight = 1 - tau if u < 0 else tau
-                    loss += weight * (u * u / 2 if abs(u) <= 1 else abs(u) - 0.5) / self.n / size
-                    by_predicted[b, i] -= weight * np.clip(u, -1, 1) / self.n / size
-        by_a = np.zeros_like(found["q"])
+        predicted = found["p"][np.arange(size), actions]
+        wanted = np.stack([self.histogram(target) for target in targets])
+        loss = -(wanted * np.log(predicted)).sum() / size
+        by_predicted = (predicted - wanted) / size
+        by_a = np.zeros_like(found["p"])
         by_a[np.arange(size), actions] = by_predicted
         by_a -= by_a.sum(1, keepdims=True) / by_a.shape[1]
         by_a = by_a.reshape(size, -1)
-        by_h = by_a @ w["advantage_head.weight"] * (1 - found["h"] ** 2)
-        by_k = by_predicted @ w["value_head.weight"] * (1 - found["k"] ** 2)
+        by_h = by_a @ w["advantage_head.weight"] + by_predicted @ w["value_head.weight"]
+        by_h *= 1 - found["h"] ** 2
         return loss, {
             "advantage_head.weight": by_a.T @ found["h"],
             "advantage_head.bias": by_a.sum(0),
-            "value_head.weight": by_predicted.T @ found["k"],
+            "value_head.weight": by_predicted.T @ found["h"],
             "value_head.bias": by_predicted.sum(0),
             "policy.trunk.0.weight": by_h.T @ found["x"],
             "policy.trunk.0.bias": by_h.sum(0),
-            "policy.value_trunk.0.weight": by_k.T @ found["x"],
-            "policy.value_trunk.0.bias": by_k.sum(0),
         }
 
 
@@ -154,7 +158,7 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
     algorithm, policy = create(
         gamma=0.9,
         n_steps=2,
-        n_quantiles=3,
+        return_limit=4.0,
         batch_size=size,
         learning_rate=rate,
         tau=tau,
@@ -167,9 +171,11 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
         generator = torch.Generator().manual_seed(5)
         for tensor in (*algorithm.target.parameters(), *algorithm.network.parameters()):
             tensor.add_(0.3 * torch.randn(tensor.shape, generator=generator))
-        algorithm.target.value_head.bias.add_(0.5)
+        algorithm.target.value_head.bias[30:].add_(0.5)
     take(algorithm, first)
-    own, follower = (Reference(network.state_dict(), 3) for network in (algorithm.network, algorithm.target))
+    own, follower = (
+        Reference(network.state_dict(), 4.0) for network in (algorithm.network, algorithm.target)
+    )
     for name in ("mean", "inv_std"):
         follower.w[f"policy.normaliser.{name}"] = own.w[f"policy.normaliser.{name}"]
     listed = transitions_of(first, divisor_of([first, second]))
@@ -179,12 +185,10 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
     observation, actions, rewards, discount, following = (
         np.array(column) for column in zip(*drawn, strict=True)
     )
-    best = own.forward(following)["q"].mean(2).argmax(1)
-    assert (best != follower.forward(following)["q"].mean(2).argmax(1)).any()
-    next_quantiles = follower.forward(following)["q"][np.arange(size), best]
-    loss, gradients = own.gradients(
-        observation, actions, rewards[:, None] + discount[:, None] * next_quantiles
-    )
+    best = own.forward(following)["q"].argmax(1)
+    assert (best != follower.forward(following)["q"].argmax(1)).any()
+    next_values = follower.forward(following)["q"][np.arange(size), best]
+    loss, gradients = own.gradients(observation, actions, rewards + discount * next_values)
     norm = np.sqrt(sum((gradient**2).sum() for gradient in gradients.values()))
     assert norm > 0.05
 
@@ -203,11 +207,13 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
         np.testing.assert_allclose(learned[name].numpy(), expected, atol=2e-5, err_msg=name)
         moved = (1 - tau) * follower.w[name] + tau * expected
         np.testing.assert_allclose(followed[name].numpy(), moved, atol=2e-5, err_msg=name)
-    mean = learned["advantage_head.weight"].view(2, 3, 6).mean(1)
-    torch.testing.assert_close(
-        policy.policy_head.weight, report["train/logit_scale"] * (mean - mean.mean(0)), atol=1e-5, rtol=1e-5
-    )
-    torch.testing.assert_close(policy.value_head.weight[0], learned["value_head.weight"].mean(0))
+    # What plays are the values that were learned.
+    after = Reference(learned, 4.0).forward(observation)["q"]
+    with torch.no_grad():
+        outputs, values = policy({"obs": torch.from_numpy(observation).float()})
+    scaled = report["train/logit_scale"] * (after - after.mean(1, keepdims=True))
+    np.testing.assert_allclose(outputs.numpy(), scaled, rtol=1e-3, atol=1e-3 * np.abs(scaled).max())
+    np.testing.assert_allclose(values.numpy(), after.mean(1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("spoilt", ["reward", "observation"])
@@ -318,7 +324,7 @@ def test_it_learns_from_pictures_mixed_observations_several_choices_and_masks(
     observation: ObservationSpace, action: ActionSpace, masked: bool
 ):
     game, network = describe(observation, action, action_mask=masked), PolicySettings(hidden_sizes=(16,))
-    distribution, policy = build_distribution(game), build_policy(network, game, seed=1)
+    distribution, policy = build_distribution(game), build_policy(network, game, num_bins=NUM_BINS, seed=1)
     algorithm = Dqn(Learnable(policy, distribution, 3), DqnSettings(learning_starts=5, batch_size=8))
     before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
     choices = distribution.num_outputs if masked else 0
@@ -326,7 +332,9 @@ def test_it_learns_from_pictures_mixed_observations_several_choices_and_masks(
         batch = play(policy, distribution, horizon=6, slots=4, runs=2, invalid=0.3, masks=choices)
         report = take(algorithm, batch.at_version(version), Progress(version, 48 * version, 200))
     assert report["train/num_minibatches"] > 10 and report["train/loss"] > 0
-    weights = {name for name, tensor in policy.named_parameters() if tensor.requires_grad}
+    # The value is the same mean of the bins at all times, and no head has a bias.
+    weights = {name for name, _ in policy.named_parameters()}
+    weights -= {"value_head.weight", "value_head.bias", "policy_head.bias"}
     assert all(not torch.equal(before[name], policy.state_dict()[name]) for name in weights)
 
 
