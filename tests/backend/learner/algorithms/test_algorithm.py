@@ -118,8 +118,9 @@ for name in ("ppo", "dqn", "sac"):
     action = BoxSpace(shape=[2], low=-1.0, high=1.0) if name == "sac" else DiscreteSpace(n=3)
     game = describe(BoxSpace(shape=[4]), action)
     settings = RunSettings.model_validate({{"algorithm": name, "sac": {{"replay_ratio": 0.05}}}})
-    policy, distribution = build_policy(settings.policy, game), build_distribution(game)
-    learner = choose_algorithm(settings).create(Learnable(policy, distribution, 1))
+    algorithm, distribution = choose_algorithm(settings), build_distribution(game)
+    policy = build_policy(settings.policy, game, num_bins=algorithm.num_bins)
+    learner = algorithm.create(Learnable(policy, distribution, 1))
     assert type(learner).__name__.lower() == name
     for version in range(2):
         batch = play(policy, distribution, horizon=64, slots=24, runs=1)
