@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from attract.schema import PROTOCOL_VERSION
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import (
     Block,
-    EpisodeResult,
     EvaluationResult,
     FinalObservations,
     FromBrowser,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from attract.schema.messages import EpisodeResult, Observe, StepOutcome
+from attract.schema.episode_results import EpisodeResult
+from attract.schema.messages import Observe, StepOutcome
 from attract.schema.tensor import from_numpy
 
 

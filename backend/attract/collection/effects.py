@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from attract.collection.leases import Lease
 from attract.schema.api import EvaluationView, GameReport, LogLine
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Awaited, Train, Warmup
-from attract.schema.messages import EpisodeResult, RolloutClose, ToBrowser
+from attract.schema.messages import RolloutClose, ToBrowser
 from attract.schema.recorded_episode import RecordedEpisode
 
 

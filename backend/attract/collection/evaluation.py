@@ -9,8 +9,9 @@ import numpy as np
 from attract.collection.effects import EvaluationDone
 from attract.collection.leases import Lesson
 from attract.schema.api import EvaluationView
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.frames import malformed
-from attract.schema.messages import EpisodeResult, Recording, Seat, Seed
+from attract.schema.messages import Recording, Seat, Seed
 from attract.schema.recorded_episode import RecordedEpisode
 
 MAX_RETURNS = 100

@@ -32,9 +32,10 @@ from attract.run.start_checks import check_outside, check_same_spaces
 from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.matches import keep_match
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.game import GameDescription
 from attract.schema.match import Estimate, MatchAtValue, MatchReport, OutsideReport
-from attract.schema.messages import EpisodeResult, Seat
+from attract.schema.messages import Seat
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
 from attract.settings.self_play import OUTSIDE, RANDOM, SCRIPT

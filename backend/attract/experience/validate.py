@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.experience.layout import StoreLayout
+from attract.schema.episode_results import EpisodeColumns
 from attract.schema.episodes import check_columns
 from attract.schema.frames import malformed
-from attract.schema.messages import Block, EpisodeColumns
+from attract.schema.messages import Block
 from attract.schema.step_numbers import STEP_NUMBERS, Tensor
 from attract.schema.tensor import step_numbers, to_flags, to_numpy
 

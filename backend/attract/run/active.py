@@ -45,9 +45,10 @@ from attract.run.record import RunRecord
 from attract.run.start_checks import check_same_spaces
 from attract.runs.version_model import opponent_models
 from attract.schema.api import EvaluationView, FleetView, RunView
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.messages import EpisodeResult, ParameterDistribution, Seat
+from attract.schema.messages import ParameterDistribution, Seat
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RunSettings
 

@@ -8,8 +8,8 @@ from attract.collection import effects as collection
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import EvaluationView
 from attract.schema.base import WireModel
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.learner import Counters
-from attract.schema.messages import EpisodeResult
 from attract.schema.recorded_episode import EpisodeRole, EpisodeSource, RecordedEpisode
 
 Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log", "episode"]

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple, Self
 
 from attract.errors import ProtocolError
 from attract.schema.base import MAX_AMOUNT
+from attract.schema.episode_results import EndReason, EpisodeColumns, EpisodeResult
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
-from attract.schema.messages import EndReason, EpisodeColumns, EpisodeResult
 
 NOTHING: Final[Mapping[str, float]] = {}
 

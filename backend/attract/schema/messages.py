@@ -6,7 +6,6 @@ from pydantic import FailFast, Field, TypeAdapter
 
 from attract.schema.base import (
     MAX_AGENTS,
-    Amount,
     Count,
     FiniteModel,
     Name,
@@ -14,9 +13,9 @@ from attract.schema.base import (
     Seed,
     Text,
     Tier,
-    UncheckedCount,
     WireBytes,
 )
+from attract.schema.episode_results import EpisodeColumns, EpisodeResult
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import (
     CheckGame,
@@ -34,7 +33,6 @@ from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, PackedPictures, Tensor
 
 Purpose = Literal["train", "evaluate", "warmup", "replay"]
-EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]
 RefusalCode = Literal[
     "protocol_version",
     "build",
@@ -109,44 +107,6 @@ class Progress(FiniteModel):
     lease_id: Count
     steps: Count
     """Steps per slot played under this lease so far (evaluation: steps that its games took, side by side)."""
-
-
-class EpisodeResult(FiniteModel):
-    """One finished (or cut) episode of one instance."""
-
-    instance_id: Count
-    episode: Count
-    """Episode number of this instance, 0-based: with the run seed it names the random stream."""
-    step: Count
-    """Step in the segment (train) at which it ended; 0 for evaluation."""
-    returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]
-    """Raw undiscounted return per agent."""
-    length_steps: Count
-    length_ticks: Count
-    end_reason: EndReason
-    metrics: dict[str, Amount] = {}
-    reward_terms: dict[str, Amount] = {}
-    lesson_id: Annotated[str, Field(max_length=64)] | None = None
-    """Lesson of the lease under which it was started (rule C6); None without lessons."""
-
-
-class EpisodeColumns(FiniteModel):
-    """The episodes of a block that ended or were cut, [n]: all of `EpisodeResult`, field by field."""
-
-    instance_id: Annotated[list[UncheckedCount], FailFast()] = []
-    episode: Annotated[list[UncheckedCount], FailFast()] = []
-    step: Annotated[list[UncheckedCount], FailFast()] = []
-    """Step in the segment at which it ended."""
-    returns: Annotated[list[float], FailFast()] = []
-    """[n x agents], those of an episode side by side."""
-    length_steps: Annotated[list[UncheckedCount], FailFast()] = []
-    length_ticks: Annotated[list[UncheckedCount], FailFast()] = []
-    end_reason: Annotated[list[EndReason], FailFast()] = []
-    metrics: dict[str, Annotated[list[float | None], FailFast()]] = {}
-    """[n] by name; None where the game did not report it."""
-    reward_terms: dict[str, Annotated[list[float | None], FailFast()]] = {}
-    lesson_id: Annotated[list[Annotated[str, Field(max_length=64)] | None], FailFast()] = []
-    """Empty where no episode has one."""
 
 
 class FinalObservations(FiniteModel):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.experience.layout import PolicyLayout, StoreLayout, observation_fields
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.game import GameDescription
-from attract.schema.messages import EpisodeResult
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.frames import malformed
-from attract.schema.messages import EpisodeResult, Observe, StepOutcome, Tensor
+from attract.schema.messages import Observe, StepOutcome, Tensor
 from attract.schema.step_numbers import OUTCOME_NUMBERS
 from attract.schema.tensor import step_numbers, to_flags, to_numpy
 from attract.vector.batch import StepBatch, VectorLayout

@@ -17,10 +17,11 @@ from attract.collection.config import (
 )
 from attract.errors import ConfigurationError
 from attract.experience.layout import StoreLayout
+from attract.schema.episode_results import EpisodeResult
 from attract.schema.episodes import columns_of
 from attract.schema.frames import encode
 from attract.schema.game import GameDescription
-from attract.schema.messages import Block, EpisodeResult, FinalObservations, Tensor
+from attract.schema.messages import Block, FinalObservations, Tensor
 from attract.schema.spaces import BoxSpace, DictSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
 from driven_core import changed, small_config

@@ -4,7 +4,8 @@ from attract.collection import inputs
 from attract.collection.effects import EvaluationDone
 from attract.collection.evaluation import Evaluation
 from attract.errors import ProtocolError
-from attract.schema.messages import EpisodeResult, EvaluationResult, Seed
+from attract.schema.episode_results import EpisodeResult
+from attract.schema.messages import EvaluationResult, Seed
 from driven_core import DrivenCore, small_config
 from fake_worker import counting_description
 

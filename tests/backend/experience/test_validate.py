@@ -7,8 +7,9 @@ import pytest
 from attract.errors import ProtocolError
 from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
+from attract.schema.episode_results import EpisodeColumns
 from attract.schema.episodes import Episode, columns_of
-from attract.schema.messages import Block, EpisodeColumns, Tensor
+from attract.schema.messages import Block, Tensor
 from attract.schema.spaces import (
     ActionSpace,
     BoxSpace,

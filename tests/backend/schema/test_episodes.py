@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, ProtocolError
 from attract.schema.episode_actions import check_recorded, deflated, num_marks, pack_actions, unpack_actions
+from attract.schema.episode_results import EpisodeColumns, EpisodeResult
 from attract.schema.episodes import Episode, Episodes, check_columns, check_names, columns_of
-from attract.schema.messages import EpisodeColumns, EpisodeResult
 from attract.schema.recorded_episode import MAX_ACTION_BYTES, PackedActions, RecordedEpisode
 from fake_worker import counting_description
 from recorded_episodes import EPISODE

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.experience.layout import RECURRENT_STATE
+from attract.schema.episode_results import EpisodeColumns, EpisodeResult
 from attract.schema.episodes import columns_of
-from attract.schema.messages import Block, EpisodeColumns, EpisodeResult, FinalObservations, Lease
+from attract.schema.messages import Block, FinalObservations, Lease
 from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS
 from attract.schema.tensor import from_numpy
 from attract.vector.batch import StepBatch, VectorLayout

@@ -5,8 +5,9 @@ import numpy as np
 from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lesson
 from attract.collection.trust.sample import Audit, Item
+from attract.schema.episode_results import EpisodeColumns
 from attract.schema.episodes import Episodes
-from attract.schema.messages import Block, EpisodeColumns, FromBrowser
+from attract.schema.messages import Block, FromBrowser
 from attract.schema.tensor import from_numpy
 from driven_core import DrivenCore
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attract.schema.messages import Block, EpisodeColumns, FromBrowser, RolloutClose, Tensor
+from attract.schema.episode_results import EpisodeColumns
+from attract.schema.messages import Block, FromBrowser, RolloutClose, Tensor
 from attract.schema.tensor import DTYPES, from_numpy
 from driven_core import changed
 from fake_worker import Lie, Peer, counting_description

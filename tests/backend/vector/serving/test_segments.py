@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from attract.schema.messages import Block, EpisodeResult, Lease, Seat, Seed, Tensor
+from attract.schema.episode_results import EpisodeResult
+from attract.schema.messages import Block, Lease, Seat, Seed, Tensor
 from attract.schema.tensor import to_numpy
 from attract.vector.batch import StepBatch, VectorLayout
 from attract.vector.serving.segments import Decision, SegmentBuilder
