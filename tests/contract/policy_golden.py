@@ -16,7 +16,14 @@ from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.policy.parity import probe
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+    SetSpace,
+)
 from attract.settings.run import PolicySettings
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -71,6 +78,13 @@ POLICIES: dict[str, tuple[GameDescription, PolicySettings]] = {
     ),
     "dict": (
         describe(DICTIONARY, DiscreteSpace(n=3)),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
+    ),
+    "set": (
+        describe(
+            DictSpace(spaces={"rocks": SetSpace(max=5, shape=[2]), "speed": BoxSpace(shape=[2])}),
+            DiscreteSpace(n=3),
+        ),
         PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
     ),
     "masked": (

@@ -32,5 +32,7 @@ export {
   multiBinary,
   multiDiscrete,
   type ObservationSpace,
+  type SetSpace,
   type Space,
+  set,
 } from "./spaces.ts";

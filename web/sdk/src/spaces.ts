@@ -7,21 +7,24 @@ import { DISCRETE, type DiscreteSpace } from "./spaces/discrete.ts";
 import { product, type SpaceKind } from "./spaces/kind.ts";
 import { MULTI_BINARY, type MultiBinarySpace } from "./spaces/multi-binary.ts";
 import { MULTI_DISCRETE, type MultiDiscreteSpace } from "./spaces/multi-discrete.ts";
+import { SET, type SetSpace } from "./spaces/set.ts";
 
 export { type BoxOptions, type BoxSpace, box, boxLimit, boxSize } from "./spaces/box.ts";
 export { type DiscreteSpace, discrete } from "./spaces/discrete.ts";
 export { type MultiBinarySpace, multiBinary } from "./spaces/multi-binary.ts";
 export { type MultiDiscreteSpace, multiDiscrete } from "./spaces/multi-discrete.ts";
+export { type SetSpace, set } from "./spaces/set.ts";
 
 const KINDS: { [K in LeafSpace["kind"]]: SpaceKind<Extract<LeafSpace, { kind: K }>> } = {
   box: BOX,
   discrete: DISCRETE,
   multi_discrete: MULTI_DISCRETE,
   multi_binary: MULTI_BINARY,
+  set: SET,
 };
 
 /** What an entry of a dict may be: policies see choices as one-hots. */
-export type LeafSpace = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
+export type LeafSpace = BoxSpace | SetSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
 
 /** Several named observations. */
 export interface DictSpace {
@@ -30,10 +33,10 @@ export interface DictSpace {
 }
 
 export type Space = LeafSpace | DictSpace;
-export type ObservationSpace = BoxSpace | DictSpace;
-export type ActionSpace = LeafSpace;
+export type ObservationSpace = BoxSpace | SetSpace | DictSpace;
+export type ActionSpace = Exclude<LeafSpace, SetSpace>;
 
-/** Named boxes or choices; the order of keys never matters, everything downstream sorts them. */
+/** Named boxes, sets or choices; the order of keys never matters, everything downstream sorts them. */
 export function dict(spaces: Record<string, LeafSpace>): DictSpace {
   return { kind: "dict", spaces: { ...spaces } };
 }
@@ -100,9 +103,9 @@ export function checkSpace(field: "observation" | "action", space: unknown): ass
   const known = space as Space;
   if (known.kind === "dict") checkDict(field, known);
   else checkLeaf(field, known);
-  const isObservation = known.kind === "box" || known.kind === "dict";
+  const isObservation = ["box", "set", "dict"].includes(known.kind);
   if (field === "observation" && !isObservation) {
-    throw new ConfigurationError(field, `must be a box or a dict of boxes, got ${known.kind}`);
+    throw new ConfigurationError(field, `must be a box, a set or a dict of them, got ${known.kind}`);
   }
   if (field === "action") {
     if (known.kind === "dict") throw new ConfigurationError(field, "dict is for observations only");
@@ -118,7 +121,7 @@ function checkDict(field: string, space: DictSpace): void {
     if (typeof inner !== "object" || inner === null || inner.kind === "dict") {
       throw new ConfigurationError(
         field,
-        `dict entry "${name}" must be a box or a choice, got ${show(inner)}`,
+        `dict entry "${name}" must be a box, a set or a choice, got ${show(inner)}`,
       );
     }
     checkLeaf(`${field}.${name}`, inner);

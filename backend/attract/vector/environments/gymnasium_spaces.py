@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace, MultiBinarySpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    LeafSpace,
+    MultiBinarySpace,
+    SetSpace,
+    observation_parts,
+)
 from attract.vector.batch import VectorLayout
 
 PLAIN: Final = "obs"
@@ -27,8 +34,7 @@ class GameSpaces:
     def __init__(self, description: GameDescription) -> None:
         self._layout = VectorLayout.for_game(description, horizon=1)
         seen = description.observation
-        self._leaves: Mapping[str, Any] = seen.spaces if isinstance(seen, DictSpace) else {PLAIN: seen}
-        leaves = {key: _leaf(leaf) for key, leaf in self._leaves.items()}
+        leaves = {key: _leaf(leaf) for key, leaf in observation_parts(seen).items()}
         self._dtypes: dict[str, Any] = {key: leaf.dtype for key, leaf in leaves.items()}
         self.observation: spaces.Space[Any] = (
             spaces.Dict(leaves) if isinstance(seen, DictSpace) else leaves[PLAIN]
@@ -84,6 +90,8 @@ def _leaf(space: LeafSpace) -> Any:
             low = _limit(space, space.low, 0 if is_byte else -np.inf)
             high = _limit(space, space.high, 255 if is_byte else np.inf)
             return spaces.Box(low.astype(dtype), high.astype(dtype), tuple(space.shape), dtype.type)
+        case SetSpace():
+            return spaces.Box(-np.inf, np.inf, space.stored_shape, np.float32)
         case MultiBinarySpace():
             return spaces.MultiBinary(space.n)
         case _:

@@ -9,6 +9,7 @@ export {
   discrete,
   multiBinary,
   multiDiscrete,
+  set,
 } from "../spaces.ts";
 export { type AttachedAgent, type AttachOptions, attachAgent, type Decider } from "./attach.ts";
 export { type Drawn, type DrawnThing, drawn } from "./drawn.ts";
