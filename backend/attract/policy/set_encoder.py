@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from attract.policy.dense import HIDDEN_GAIN, ReluLayer, initialise
 
-SET_FEATURES: Final = 64
+SET_FEATURES: Final = 32
 NUM_HEADS: Final = 4
-"""Each weighs a sixteenth of the features by scores of its own."""
+"""Each weighs a quarter of the features by scores of its own."""
 
 
 class SetEncoder(nn.Module):
@@ -31,7 +31,7 @@ class SetEncoder(nn.Module):
         self.num_features = SET_FEATURES
 
     def forward(self, rows: Tensor) -> Tensor:
-        """[N, 64] float32 from [N, rows, numbers + 1] float32."""
+        """[N, 32] float32 from [N, rows, numbers + 1] float32."""
         features, holds = self.layers(rows), rows[..., -1:]
         scores = self.scores(features) * holds
         largest = scores.detach().amax(1, keepdim=True).clamp(min=0.0)

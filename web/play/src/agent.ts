@@ -188,7 +188,7 @@ export class Agent {
     const { inputs } = this.#network;
     for (const [name, key, stride] of this.#inputs) {
       const [input, part] = [inputs.get(name)!, entryOf(observation, key)];
-      if (stride !== null && Array.isArray(part) && part.length !== input.length)
+      if (stride !== null && Array.isArray(part) && typeof part[0] !== "number")
         fillRows(input, part, key, stride);
       else fill(input, part as ArrayLike<number> | number, key);
     }

@@ -42,6 +42,22 @@ export function observationView(
   return Object.fromEntries(observationEntries(space).map((entry, i) => [entry.name, views[i]]));
 }
 
+/** What a view holds as a game returns it: a set as the list of its rows. Other parts stay views. */
+export function asReturned(space: ObservationSpace, view: ObservationView): ObservationValue {
+  if (space.kind === "set") return rowsIn(view as BoxView, space.shape[0]);
+  if (space.kind !== "dict") return view as BoxView;
+  const parts = Object.entries(view as Record<string, BoxView>).map(([name, part]) => {
+    const inner = space.spaces[name];
+    return [name, inner.kind === "set" ? rowsIn(part, inner.shape[0]) : part] as const;
+  });
+  return Object.fromEntries(parts);
+}
+
+function rowsIn(view: BoxView, width: number): BoxView[] {
+  const starts = Array.from({ length: view.length / (width + 1) }, (_, row) => row * (width + 1));
+  return starts.filter((at) => view[at + width] === 1).map((at) => view.subarray(at, at + width));
+}
+
 /** Checks and copies one agent's observations; owned by one game instance, allocates nothing per step. */
 export class ObservationReader {
   readonly #entries: ObservationEntry[];

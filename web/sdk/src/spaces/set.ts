@@ -25,10 +25,10 @@ export const SET: SpaceKind<SetSpace> = {
     c % (shape[0] + 1) === shape[0] ? [0, 1] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
   takesMask: false,
   check(field, { max, shape }) {
-    if (!Array.isArray(shape) || shape.length !== 1) {
+    if (!Array.isArray(shape) || shape.length === 0) {
       throw new ConfigurationError(
         field,
-        `set needs a shape of one entry, the numbers of a thing, such as [4], got ${show(shape)}`,
+        `set needs the shape of one thing, such as [4], got ${show(shape)}`,
       );
     }
     checkCount(field, "max", max, 1);
