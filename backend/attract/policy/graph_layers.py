@@ -1,5 +1,7 @@
 """The layers of a policy as ONNX nodes: encoders of observations, recurrent cells, trunks."""
 
+from typing import Any
+
 import numpy as np
 from onnx import TensorProto
 from torch import nn
@@ -13,6 +15,7 @@ from attract.policy.recurrent import GruCore, LstmCore, RecurrentCore
 from attract.policy.set_encoder import NUM_HEADS, SET_FEATURES, SetEncoder
 
 _FLOAT = int(TensorProto.FLOAT)
+_PIXEL: dict[str, Any] = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0, 0, 0, 0]}
 _ACTIVATIONS: dict[type[nn.Module], str] = {TanhLayer: "Tanh", ReluLayer: "Relu"}
 
 
@@ -127,7 +130,7 @@ def _set(graph: GraphBuilder, prefix: str, encoder: SetEncoder, name: str, entry
     for index in range(len(encoder.layers)):
         name = graph.node("Relu", [_of_pixels(graph, f"{prefix}.layers.{index}", name)])
     scores = graph.node("Mul", [_of_pixels(graph, f"{prefix}.scores", name), holds])
-    column = {**_PIXEL, "kernel_shape": [num_rows, 1]}
+    column: dict[str, Any] = _PIXEL | {"kernel_shape": [num_rows, 1]}
     largest = graph.node("Relu", [graph.node("MaxPool", [scores], **column)])
     shares = graph.node("Mul", [graph.node("Exp", [graph.node("Sub", [scores, largest])]), holds])
     none = graph.node("Exp", [graph.node("Sub", [graph.constant("zero", np.float32(0)), largest])])
@@ -139,9 +142,6 @@ def _set(graph: GraphBuilder, prefix: str, encoder: SetEncoder, name: str, entry
     bias = graph.constant("no_biases", np.zeros(SET_FEATURES, np.float32))
     weighted = graph.node("Mul", [name, graph.node("Conv", [weights, repeat, bias], **_PIXEL)])
     return graph.node("Flatten", [graph.node("ReduceSum", [weighted], axes=[2])], axis=1)
-
-
-_PIXEL = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0, 0, 0, 0]}
 
 
 def _of_pixels(graph: GraphBuilder, prefix: str, name: str) -> str:
