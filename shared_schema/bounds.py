@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from attract.schema.base import HUGE_REWARD, MAX_AMOUNT
 from attract.schema.game import GameDescription
-from attract.schema.spaces import MAX_ELEMENTS
+from attract.schema.spaces import MAX_ELEMENTS, MAX_NUMBERS
 
 LIMITS: Final = {
     "value": {"exclusiveMinimum": "above", "minimum": "min", "maximum": "max"},
@@ -16,6 +16,7 @@ LIMITS: Final = {
         "minItems": "min",
         "maxItems": "max",
         "minProperties": "min",
+        "maxProperties": "max",
     },
 }
 """JSON Schema's keywords by what they measure, as the table calls them."""
@@ -47,6 +48,8 @@ def write_bounds(path: Path) -> None:
         f"export const HUGE_REWARD = {HUGE_REWARD:g};\n"
         "/** Numbers of one box. */\n"
         f"export const MAX_ELEMENTS = {MAX_ELEMENTS};\n"
+        "/** Real numbers of a mixed action. */\n"
+        f"export const MAX_NUMBERS = {MAX_NUMBERS};\n"
         "/** By field of a game's description: what the server takes. */\n"
         f"export const GAME_BOUNDS = {json.dumps(game, indent=2)} as const;\n"
         "/** By kind of space and field. */\n"

@@ -226,6 +226,7 @@ FROM_BROWSER: list[WireModel] = [
         ],
         problem="the game did not come back",
     ),
+    m.PlayedAgain(replay_id=6, blocks=[b"\x81\xa4type\xa5block"], problem="the game did not come back"),
     m.GamePlaytested(
         playtest_id=5,
         episodes=[
@@ -301,6 +302,46 @@ FROM_BROWSER: list[WireModel] = [
     ),
     m.Goodbye(),
 ]
+SEAT = m.WelcomeWorker(
+    run_id="cartpole-1",
+    worker_id=1,
+    game=GAME,
+    description=DESCRIPTION,
+    instance_ids=[32, 33],
+    seed=SEED,
+    horizon=32,
+    max_frame_bytes=262_144,
+    state_size=128,
+)
+LEASE = m.Lease(
+    run_id="cartpole-1",
+    lease_id=5_000_000_000,
+    purpose="evaluate",
+    seats=[m.Seat(policy_version=12, deterministic=True, learns=False)],
+    game_sha256=HASH,
+    seed=SEED,
+    num_segments=0,
+    episodes=[m.EpisodeOrder(index=0), m.EpisodeOrder(index=1)],
+    max_episode_steps=10_000,
+    desync_steps=500,
+    parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
+    lesson_id="first",
+    group_sizes=[32, 32],
+    tells_terminal=True,
+    record="extremes",
+    replays=[
+        m.ReplayOrder(
+            instance_id=7,
+            episode=3,
+            first_step=96,
+            num_before=1,
+            action=from_numpy(np.array([[1], [0], [1], [1]], np.int32)),
+            begun=m.EpisodeTerms(
+                lesson_id="small", parameters={"size": m.ParameterDistribution(values=[6.0])}
+            ),
+        )
+    ],
+)
 TO_BROWSER: list[WireModel] = [
     m.Refused(code="build", reason="this page is of build a, the server of b", fix="reload", close_code=4001),
     m.WelcomeHost(host_id="0f" * 16, tier="local"),
@@ -315,6 +356,7 @@ TO_BROWSER: list[WireModel] = [
         record=True,
     ),
     m.ReplayEpisodes(replay_id=4, game=GAME, episodes=[RECORDED], budget_seconds=30.0),
+    m.PlayAgain(replay_id=6, game=GAME, seat=SEAT, lease=LEASE, budget_seconds=30.0),
     m.PlaytestGame(
         playtest_id=5,
         game=GAME,
@@ -332,46 +374,8 @@ TO_BROWSER: list[WireModel] = [
         record=True,
         budget_seconds=20.0,
     ),
-    m.WelcomeWorker(
-        run_id="cartpole-1",
-        worker_id=1,
-        game=GAME,
-        description=DESCRIPTION,
-        instance_ids=[32, 33],
-        seed=SEED,
-        horizon=32,
-        max_frame_bytes=262_144,
-        state_size=128,
-    ),
-    m.Lease(
-        run_id="cartpole-1",
-        lease_id=5_000_000_000,
-        purpose="evaluate",
-        seats=[m.Seat(policy_version=12, deterministic=True, learns=False)],
-        game_sha256=HASH,
-        seed=SEED,
-        num_segments=0,
-        episodes=[m.EpisodeOrder(index=0), m.EpisodeOrder(index=1)],
-        max_episode_steps=10_000,
-        desync_steps=500,
-        parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
-        lesson_id="first",
-        group_sizes=[32, 32],
-        tells_terminal=True,
-        record="extremes",
-        replays=[
-            m.ReplayOrder(
-                instance_id=7,
-                episode=3,
-                first_step=96,
-                num_before=1,
-                action=from_numpy(np.array([[1], [0], [1], [1]], np.int32)),
-                begun=m.EpisodeTerms(
-                    lesson_id="small", parameters={"size": m.ParameterDistribution(values=[6.0])}
-                ),
-            )
-        ],
-    ),
+    SEAT,
+    LEASE,
     m.Act(run_id="cartpole-1", lease_id=7, group=1, action=from_numpy(np.array([1, 0], np.int32))),
     m.Answer(run_id="cartpole-1", order_id=7, action=from_numpy(np.array([0, 1], np.int32))),
     m.Policy(run_id="cartpole-1", policy_version=12, onnx=bytes(range(256))),

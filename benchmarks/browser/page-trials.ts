@@ -2,6 +2,7 @@
 
 /// <reference lib="dom" />
 import { Agent, type PolicyDocument } from "@attract/play";
+import { flatAction } from "@attract/play/choice";
 import type { Action, GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
@@ -216,7 +217,7 @@ const attractPageTrials = {
         instance.step(
           agent === null
             ? drawActions(instance, chance)
-            : agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null }),
+            : flatAction(agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null })),
         );
         sum += instance.rewards[0];
       }
@@ -237,7 +238,7 @@ const attractPageTrials = {
     await instance.begin(0);
     for (let i = 0; i < steps && !instance.episodeOver; i++) {
       const mask = instance.masks[0];
-      instance.step(agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null }));
+      instance.step(flatAction(agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null })));
     }
     return [...page.size];
   },

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { chooserOf } from "@attract/play/choice";
+import { chooserOf, flatAction } from "@attract/play/choice";
 import { createSampler } from "@attract/worker/policy/sampler";
-import { type ActionSpace, checkSpace, maskGroups, numActionComponents } from "attract/spaces";
+import { type ActionSpace, checkSpace, createNamer, maskGroups, numActionComponents } from "attract/spaces";
 import { expect, test } from "vitest";
 import { choicesOf } from "../../web/dashboard/src/game/choices.ts";
 
@@ -39,13 +39,14 @@ test.each(KINDS)("%s: the SDK, the worker, the player and the dashboard know it,
 
   const chooser = chooserOf(space as Parameters<typeof chooserOf>[0]);
   const guessed = chooser.guess(null, () => 0.5);
-  expect(Object.getPrototypeOf(guessed)).toBe(Object.getPrototypeOf(drawn));
+  const given = space.kind === "mixed" ? createNamer(space)(drawn as ArrayLike<number>) : drawn;
+  expect(Object.getPrototypeOf(guessed)).toBe(Object.getPrototypeOf(given));
   const numbersOf = (action: typeof drawn) => (typeof action === "number" ? [action] : Array.from(action));
-  expect(numbersOf(guessed)).toHaveLength(sampler.numComponents);
+  expect(numbersOf(flatAction(guessed))).toHaveLength(sampler.numComponents);
   expect(chooser.maskSize).toBe(maskGroups(space).reduce((sum, n) => sum + n, 0));
 
   const probabilities = sampler.probabilities(
-    sampler.outputNames.map(() => new Float32Array(sampler.outputSize)),
+    sampler.outputSizes.map((size) => new Float32Array(size)),
     0,
     new Uint8Array(0),
     0,

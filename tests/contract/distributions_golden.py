@@ -27,6 +27,16 @@ SPACES: dict[str, dict[str, Any]] = {
         "low": [-2.0, 0.0, -1.0],
         "high": [2.0, 10.0, 1.0],
     },
+    # First the choices by the names of their parts, then the real numbers.
+    "mixed": {
+        "kind": "mixed",
+        "spaces": {
+            "throttle": {"kind": "multi_discrete", "nvec": [5, 3]},
+            "aim": {"kind": "box", "dtype": "float32", "shape": [2], "low": [-2.0, 0.0], "high": [2.0, 10.0]},
+            "button": {"kind": "discrete", "n": 2, "labels": ["up", "down"]},
+            "lean": {"kind": "box", "dtype": "float32", "shape": [1], "low": -1.0, "high": 1.0},
+        },
+    },
 }
 
 
@@ -93,7 +103,7 @@ def cases() -> dict[str, Any]:
     random = np.random.Generator(np.random.PCG64(20))
     found: dict[str, Any] = {}
     for name, space in SPACES.items():
-        for is_masked in (False, True) if "discrete" in name else (False,):
+        for is_masked in (False, True) if "discrete" in name or name == "mixed" else (False,):
             rows = [_row(space, random, is_masked=is_masked) for _ in range(ROWS)]
             found[f"{name}_masked" if is_masked else name] = {"space": space, "rows": rows}
     return found
@@ -101,16 +111,18 @@ def cases() -> dict[str, Any]:
 
 def _row(space: dict[str, Any], random: np.random.Generator, *, is_masked: bool) -> dict[str, Any]:
     sizes = {"discrete": (5, 1), "multi_discrete": (sum(NVEC), 3), "multi_binary": (4, 4), "box": (6, 6)}
-    num_outputs, num_draws = sizes[space["kind"]]
+    num_outputs, num_draws = sizes.get(space["kind"], (sum(NVEC) + 6, 9))
     outputs = (2.0 * random.standard_normal(num_outputs)).astype(np.float32)
-    if space["kind"] == "box":
-        outputs[3:] = random.uniform(-1.5, 0.7, 3)
+    if space["kind"] in ("box", "mixed"):
+        outputs[-3:] = random.uniform(-1.5, 0.7, 3)
     uniforms = [float(word) / 2**24 for word in random.integers(0, 2**24, num_draws)]
     mask = [1] * num_outputs
     if is_masked:
         mask = [int(bit) for bit in random.integers(0, 2, num_outputs)]
         start = 0
-        for n in NVEC if space["kind"] == "multi_discrete" else [5]:
+        if space["kind"] == "mixed":
+            mask = mask[: sum(NVEC)]
+        for n in [5] if space["kind"] == "discrete" else NVEC:
             mask[start + int(random.integers(n))] = 1
             start += n
     numbers = [float(x) for x in outputs]
@@ -127,6 +139,11 @@ def _decide(
         return several([5], outputs, mask, uniforms)
     if space["kind"] == "multi_discrete":
         return several(NVEC, outputs, mask, uniforms)
+    if space["kind"] == "mixed":
+        first, rest = (None, None) if uniforms is None else (uniforms[:3], uniforms[3:])
+        chosen, log_prob = several(NVEC, outputs[: sum(NVEC)], mask, first)
+        moved, density = gaussian(outputs[sum(NVEC) :], rest)
+        return [*chosen, *moved], log_prob + density
     return binary(outputs, uniforms) if space["kind"] == "multi_binary" else gaussian(outputs, uniforms)
 
 

@@ -20,6 +20,7 @@ from attract.schema.spaces import (
     BoxSpace,
     DictSpace,
     DiscreteSpace,
+    MixedSpace,
     MultiBinarySpace,
     MultiDiscreteSpace,
     SetSpace,
@@ -93,6 +94,21 @@ POLICIES: dict[str, tuple[GameDescription, PolicySettings]] = {
     ),
     "multi_discrete": (
         describe(VECTOR, MultiDiscreteSpace(nvec=[2, 4]), action_mask=True),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
+    ),
+    "mixed": (
+        describe(
+            VECTOR,
+            MixedSpace(
+                spaces={
+                    "gear": MultiDiscreteSpace(nvec=[2, 3]),
+                    "aim": BoxSpace(shape=[2], low=[-2.0, 0.0], high=[2.0, 10.0]),
+                    "button": DiscreteSpace(n=4),
+                    "lean": BoxSpace(shape=[1], low=-1.0, high=1.0),
+                }
+            ),
+            action_mask=True,
+        ),
         PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
     ),
     "multi_binary": (
@@ -175,7 +191,7 @@ def golden_of(name: str) -> dict[str, Any]:
     exact = actions.double() if actions.is_floating_point() else actions
     log_probs, _ = distribution.log_prob_and_entropy(outputs.double(), exact, mask)
     inputs = {entry.input_name: _tensor(seen[entry.key]) for entry in policy.entries}
-    parts = outputs.chunk(len(policy.output_names), -1)
+    parts = outputs.split(policy.output_sizes, -1)
     found = {part: _tensor(array) for part, array in zip(policy.output_names, parts, strict=True)}
     found["value"] = _tensor(value)
     if policy.state_size:
@@ -206,12 +222,7 @@ def golden_of_all() -> dict[str, Any]:
 
 def _mask(description: GameDescription, generator: torch.Generator) -> Tensor:
     """[12, choices] bool: about half allowed, in each component at least one."""
-    action = description.action
-    counts = (
-        action.nvec
-        if isinstance(action, MultiDiscreteSpace)
-        else [build_distribution(description).num_outputs]
-    )
+    counts = description.action.choices
     parts = [torch.rand((NUM_STEPS, count), generator=generator) < 0.5 for count in counts]
     for part in parts:
         part[:, 0] |= ~part.any(1)

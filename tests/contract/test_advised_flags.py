@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from attract.cli import COMMANDS, WRITTEN_SO, app
 
 PACKAGE = Path(__file__).resolve().parents[2] / "backend" / "attract"
@@ -66,27 +64,25 @@ def messages_of(path: Path, wanted: re.Pattern[str] = FLAG) -> Iterator[tuple[in
             yield node.lineno, text
 
 
-MESSAGES = [
-    pytest.param(module, text, id=f"{module}:{line}")
+MODULES = [
+    module
     for path in sorted(PACKAGE.rglob("*.py"))
     if (module := path.relative_to(PACKAGE).as_posix()) not in NO_MESSAGES
     and not module.startswith(("web/", "cli.py"))
     and "/__main__" not in module
-    for line, text in messages_of(path)
 ]
 
 
-@pytest.mark.parametrize(("module", "text"), MESSAGES)
-def test_each_flag_that_a_message_advises_is_one_of_the_command(module: str, text: str) -> None:
-    # Flags of Ray's, Python's and pip's own commands.
-    text = re.sub(r"`ray [^`]*`|http\.server .*|--extra-index-url .*", "", text)
-    named = [name for name in NAMED.findall(text) if name in COMMANDS] or list(COMMANDS)
-    for flag in FLAG.findall(text):
-        assert any(flag in flags_of(name) for name in named), f"{module}: {flag} is of none of {named}"
-
-
-def test_the_messages_are_found() -> None:
-    assert len(MESSAGES) > 50
+def test_each_flag_that_a_message_advises_is_one_of_the_command() -> None:
+    messages = [(module, *message) for module in MODULES for message in messages_of(PACKAGE / module)]
+    assert len(messages) > 50
+    for module, line, text in messages:
+        # Flags of Ray's, Python's and pip's own commands.
+        own = re.sub(r"`ray [^`]*`|http\.server .*|--extra-index-url .*", "", text)
+        named = [name for name in NAMED.findall(own) if name in COMMANDS] or list(COMMANDS)
+        for flag in FLAG.findall(own):
+            known = any(flag in flags_of(name) for name in named)
+            assert known, f"{module}:{line}: {flag} is of none of {named}"
 
 
 def test_no_message_names_a_file_of_the_guide_which_an_installed_package_lacks() -> None:

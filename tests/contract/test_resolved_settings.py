@@ -76,6 +76,7 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
         "collection.max_policy_lag": config.settings.policy_lag,
+        "policy.log_std_init": settings.policy.log_std_for(is_mixed=False),
         f"{settings.algorithm}.batch_segments": segments,
         f"{settings.algorithm}.schedule_steps": settings.schedule_steps,
     }

@@ -9,10 +9,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from attract.games.library import GameLibrary
+from attract.commands.imitate import ImitateOptions
+from attract.commands.imitating import imitate_game
 from attract.runs.episodes import read_episode
 from attract.server.links import lan_address
-from attract.vector.environments.replaying import EpisodeReplayer
+from attract.settings.run import RunSettings, ServerSettings
 from dashboard_page import (
     RETURN_CHART,
     PrefixProxy,
@@ -317,6 +318,8 @@ async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(
     [
         # Held to the left the snake meets the wall.
         ("Snake", "snake", "ArrowUp", 2),
+        # In a page; its second car stands in the way of who stays.
+        ("Lanes", "lanes", "ArrowLeft", 2),
         # Its actions are numbers, and it goes on for ten seconds.
         pytest.param("Pendulum", "pendulum", "ArrowLeft", 1, marks=pytest.mark.soak),
     ],
@@ -331,7 +334,8 @@ async def test_what_is_played_is_recorded_listed_and_deleted(
     episodes: int,
     browser: Browser,
 ) -> None:
-    async with open_page(browser, address) as (page, _):
+    async with open_page(browser, address) as (page, own):
+        own.expected.append("THREE.Clock")
         await start_training(page, title)
         await page.get_by_role("button", name="Play yourself").click()
         stage = page.get_by_test_id("play")
@@ -358,10 +362,11 @@ async def test_what_is_played_is_recorded_listed_and_deleted(
 
         # The real game, in another process, plays them again to the same return.
         folder = tmp_path / "demonstrations"
-        with EpisodeReplayer(await GameLibrary(tmp_path).resolve(name)) as replayer:
-            for path in sorted(folder.glob("*/*.json")):
-                episode = read_episode(path)
-                assert episode.end_reason != "stopped" and len(replayer.replay(episode).action) > 1
+        server = ServerSettings(runs_dir=tmp_path / "runs")
+        options = ImitateOptions(run_id="imitated", epochs=1, json_output=True)
+        assert await imitate_game(name, RunSettings(), options, server) == 0
+        for path in folder.glob("*/*.json"):
+            assert read_episode(path).end_reason != "stopped"
 
         await record.click()
         await expect(record).to_have_attribute("aria-pressed", "false")

@@ -325,7 +325,7 @@ class PlayedFleet:
         """Rows of a batch of its own slots, whose first step is 0; None: some other policy plays."""
         distribution = build_distribution(self.description)
         policy = policy or build_policy(self._settings, self.description, seed=9)
-        choices = distribution.num_outputs if self.description.action_mask else 0
+        choices = distribution.output_sizes[0] if self.description.action_mask else 0
         batch = play(
             policy,
             distribution,

@@ -2,6 +2,7 @@
 
 import type { EpisodeDifference, RecordedEpisode } from "@attract/schema";
 import { describe } from "attract/description";
+import { maskGroups } from "attract/spaces";
 import { choicesOf } from "../dashboard/src/game/choices.ts";
 import { SPEEDS, steering, Transport } from "../dashboard/src/game/transport.ts";
 import { differenceText, endText, playersText, secondsText } from "../dashboard/src/state/episode-text.ts";
@@ -139,6 +140,11 @@ async function begin(): Promise<void> {
       ({ isTaken }) => isTaken,
     );
     if (description.action.kind === "box") return [values].flat().map(formatNumber).join(", ");
+    if (description.action.kind === "mixed") {
+      // The boxes' numbers are the last.
+      const moved = [values].flat().slice(maskGroups(description.action).length).map(formatNumber);
+      return [...taken.map(({ label }) => label), ...moved].join(", ");
+    }
     if (taken.length === 0) return "none";
     return taken
       .map(({ label, keys }) => (keys.length === 0 ? label : `${label} (${keys.join(" or ")})`))

@@ -13,7 +13,9 @@ class ActionDistribution(Protocol):
     """Interface of a distribution for learner, evaluation and export; holds no tensors."""
 
     output_names: tuple[str, ...]
-    """Names in the ONNX graph of the equal parts, one after the other, of what the policy puts out."""
+    """Names in the ONNX graph of the parts, one after the other, of what the policy puts out."""
+    output_sizes: tuple[int, ...]
+    """Numbers per step of each part."""
     num_outputs: int
     """Numbers per step the policy puts out."""
     num_draws: int
@@ -26,8 +28,8 @@ class ActionDistribution(Protocol):
 
         Args:
             outputs: [N, num_outputs] float32.
-            actions: [N] int64; or [N, components], int64 or, if continuous, float32.
-            action_mask: [N, num_outputs] bool, True where allowed; None: all are.
+            actions: [N] int64; or [N, components], int64 or, if any is continuous, float32.
+            action_mask: [N, logits] bool, True where allowed; None: all are.
 
         A forbidden action has a log-probability of about -1e9.
         """

@@ -19,7 +19,12 @@ from attract.games.library import GameLibrary, GameModule
 from attract.learner.checkpoints.checkpoint import write_checkpoint
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.imitation.crossing import has_trees
-from attract.learner.imitation.demonstrations import Demonstrated, play_again
+from attract.learner.imitation.demonstrations import (
+    Demonstrated,
+    naming,
+    play_again,
+    read_demonstrations,
+)
 from attract.learner.imitation.fitting import Epoch, FitPlan
 from attract.learner.imitation.start import ClonedStart, clone
 from attract.learner.process.machine import default_threads, resolve_device
@@ -37,11 +42,15 @@ from attract.runs.metrics import UpdateRow
 from attract.runs.run_ids import create_run_id
 from attract.schema.answers import ImitateAnswer
 from attract.schema.api import RunView
+from attract.schema.frames import decode_from_browser
 from attract.schema.game import GameDescription
+from attract.schema.messages import Block
 from attract.settings.run import RunSettings, ServerSettings
 from attract.settings.self_play import OUTSIDE
+from attract.vector.environments.replaying import EpisodeReplayer, replay_terms, replayed
 
 LINE_SECONDS = 2.0
+REPLAY_SECONDS = 600.0
 
 
 async def imitate_game(
@@ -59,10 +68,10 @@ async def imitate_game(
     if options.source is not None and options.source.startswith(OUTSIDE):
         with tempfile.TemporaryDirectory() as folder:
             await _played_outside(game_path, options, server, Path(folder), console)
-            game, played = await asyncio.to_thread(play_again, module, Path(folder))
+            game, played = await _play_again(module, Path(folder), server, console)
     else:
-        source = await _recorded(module, server) if options.source is None else Path(options.source)
-        game, played = await asyncio.to_thread(play_again, module, source)
+        source = None if options.source is None else Path(options.source)
+        game, played = await _play_again(module, source, server, console)
     say(console, _described(game, played))
     if not has_trees():
         say(
@@ -87,18 +96,50 @@ async def imitate_game(
     return DONE
 
 
-async def _recorded(module: GameModule, server: ServerSettings) -> Path:
+async def _play_again(
+    module: GameModule, source: Path | None, server: ServerSettings, console: CommandConsole
+) -> tuple[GameDescription, list[Demonstrated]]:
+    """The demonstrations of `source`, or those that the dashboard keeps of this game, as it plays them now.
+
+    Raises: ConfigurationError: there are none, or one cannot be used. GameError, ProtocolError, AttractError:
+        the game cannot be played.
+    """
+    if not module.reference.has_page:
+        folder = await asyncio.to_thread(_recorded, module, server) if source is None else source
+        return await asyncio.to_thread(play_again, module, folder)
+    from attract.commands.crowd_play import crowd_gateway, find_build
+
+    found: list[Demonstrated] = []
+    async with crowd_gateway(server, None, console) as gateway:
+        game = (await find_build(gateway, module.reference.name)).description
+        folder = _kept(game.id, module, server) if source is None else source
+        for path, episode in await asyncio.to_thread(read_demonstrations, folder):
+            with naming(path):
+                seat, lease = replay_terms(module.reference, game, episode)
+                checker = gateway.service.membership.checker
+                answer = await checker.play_again(module, seat, lease, REPLAY_SECONDS)
+                if answer.problem is not None:
+                    raise ConfigurationError(answer.problem)
+                blocks = [
+                    message
+                    for data in answer.blocks
+                    if isinstance(message := decode_from_browser(data), Block)
+                ]
+                found.append(Demonstrated(path, episode, replayed(episode, blocks)))
+    return game, found
+
+
+def _recorded(module: GameModule, server: ServerSettings) -> Path:
+    with EpisodeReplayer(module) as replayer:
+        return _kept(replayer.description.id, module, server)
+
+
+def _kept(game_id: str, module: GameModule, server: ServerSettings) -> Path:
     """Where the dashboard keeps what was recorded of this game.
 
     Raises: ConfigurationError: nothing was.
     """
-    from attract.vector.environments.replaying import EpisodeReplayer
-
-    def game_id() -> str:
-        with EpisodeReplayer(module) as replayer:
-            return replayer.description.id
-
-    folder = demonstrations_folder(server.runs_dir, await asyncio.to_thread(game_id))
+    folder = demonstrations_folder(server.runs_dir, game_id)
     if not folder.is_dir():
         raise ConfigurationError(
             f"no demonstrations of {module.reference.name}: there is no folder {folder}",

@@ -117,7 +117,7 @@ class LookOptions:
     action: list[str] | None = None
     """Action of the adapter, and frames: left@0-30."""
     frames: int | None = None
-    """Frames to play, of 1/60 s; by default 60, or 30 after the last input."""
+    """Frames of 1/60 s to play, at most 3600; by default 60, or 30 after the last input."""
     expression: Annotated[str | None, Parameter(name="--eval")] = None
     """JavaScript expression, or function of the window, evaluated in the page after the last frame. `w` is
     the window; `made` and `drawn` are those of adapters."""

@@ -54,7 +54,6 @@ SYMPTOMS: Final = (
     # Returns that no longer improve follow from it: who learned to beat one version has forgotten another.
     Symptom("loses-to-past", learning.loses_to_past, 10, alone=True),
     Symptom("explores-long", learning.explores_long, 10, alone=True),
-    Symptom("still-random", learning.still_random, 10, alone=True),
     Symptom("buffer-small", learning.buffer_small, 10, alone=True),
     # Many games have a number that never changes, without harm.
     Symptom(

@@ -6,7 +6,6 @@ from attract.diagnosis.history import History
 from attract.diagnosis.sign import (
     LATE_STEPS,
     STUCK,
-    UNDECIDED,
     RunFacts,
     Sign,
     are_all_at_limit,
@@ -68,23 +67,6 @@ def explores_long(history: History, facts: RunFacts) -> Sign | None:
     text = f"after {history.agent_steps:,} steps {percent(epsilon)} of the actions are random"
     fraction = SHORT_EXPLORATION_STEPS / facts.settings.schedule_steps
     return Sign(epsilon, text, "explores-long", {"fraction": fraction})
-
-
-def still_random(history: History, facts: RunFacts) -> Sign | None:
-    """Actions stay random although epsilon is small: the logits may not be as large as it asks for."""
-    epsilon = history.last("train/epsilon")
-    if epsilon is None or epsilon > SETTLED_EPSILON:
-        return None
-    for name, policy in history.policies("train/entropy_share"):
-        share = history.median(name, RECENT_UPDATES)
-        if share is None or share <= UNDECIDED:
-            continue
-        text = (
-            f"actions of the policy{named(policy)} stay random (entropy at {percent(share)} of its maximum) "
-            f"although epsilon is {epsilon:.2g}: returns in training lie below what it can do"
-        )
-        return Sign(share, text, "still-random")
-    return None
 
 
 def buffer_small(history: History, facts: RunFacts) -> Sign | None:

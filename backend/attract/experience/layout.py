@@ -50,7 +50,7 @@ class StoreLayout:
     """Everything needed to find a field in the file: sizes and fields in their order.
 
     `action_choices` has the number of choices of each component of the action: n of a discrete space, 2 for
-    each bit; it is empty where actions are continuous.
+    each bit; it is empty where actions are continuous. Those of a mixed action are its first components.
     """
 
     horizon: int
@@ -125,8 +125,9 @@ class StoreLayout:
 
     @cached_property
     def action_limits(self) -> NDArray[np.uint32]:
-        """[*action shape]: what each component's choices stay below."""
-        return np.array(self.action_choices, np.uint32).reshape(self.field("action").shape)
+        """[components with choices], of a discrete action []: what each one's choices stay below."""
+        limits = np.array(self.action_choices, np.uint32)
+        return limits if self.field("action").shape else limits.reshape(())
 
     @property
     def num_actions(self) -> int | None:

@@ -134,6 +134,9 @@ def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDA
     )
     if not layout.action_choices:
         return actions
+    if wanted.dtype == "float32":
+        _check_chosen(actions[..., : len(layout.action_choices)], layout.action_limits)
+        return actions
     # Without its sign a negative number is a very large one.
     unsigned, limits = actions.view("<u4"), layout.action_limits
     if bool(unsigned.max() >= limits) if limits.size == 1 else bool((unsigned >= limits).any()):
@@ -142,6 +145,18 @@ def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDA
         limit = int(np.broadcast_to(limits, actions.shape)[place])
         raise malformed(f"block.action: {int(actions[place])}", fix=f"actions are 0 to {limit - 1}")
     return actions
+
+
+def _check_chosen(chosen: NDArray[Any], limits: NDArray[np.uint32]) -> None:
+    """Refuse choices among real numbers that are none."""
+    outside = ~((chosen >= 0) & (chosen < limits) & (chosen == np.floor(chosen)))
+    if bool(outside.any()):
+        place = tuple(int(index) for index in np.argwhere(outside)[0])
+        highest = int(limits[place[-1]]) - 1
+        raise malformed(
+            f"block.action: {float(chosen[place]):g}",
+            fix=f"choice {place[-1]} of a mixed action is a whole number from 0 to {highest}",
+        )
 
 
 def _check_log_prob(log_prob: NDArray[Any], valid: NDArray[np.bool_], layout: StoreLayout) -> None:
@@ -166,7 +181,7 @@ def _add_mask(block: Block, layout: StoreLayout, arrays: dict[str, Any]) -> None
     mask = to_flags(block.action_mask, "block.action_mask", shape)
     # If each component's action was allowed, then at least one was.
     starts = np.cumsum([0, *layout.action_choices[:-1]])
-    places = actions.reshape(*valid.shape, -1) + starts
+    places = actions.reshape(*valid.shape, -1)[..., : len(starts)].astype(np.int64) + starts
     forbidden = valid & ~np.take_along_axis(mask, places, -1).all(-1)
     if bool(forbidden.any()):
         step, column = (int(index) for index in np.argwhere(forbidden)[0])

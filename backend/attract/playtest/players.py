@@ -13,7 +13,7 @@ from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import DOCUMENT_FILE, model_file
 from attract.schema.game import GameDescription
 from attract.schema.playtest import PlaytestPolicy
-from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace
+from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MixedSpace
 
 TRAINED: Final = "trained"
 YOUNGER: Final = "younger"
@@ -95,6 +95,7 @@ def held_actions(action: ActionSpace) -> int:
         held = action.n
     else:
         held = sum(choices - 1 for choices in action.choices)
+        held += 2 * action.box.size if isinstance(action, MixedSpace) else 0
     return min(MAX_HELD, max(1, held))
 
 

@@ -104,12 +104,11 @@ def policy_metadata(
     """
     kind = KINDS[game.action.kind]
     inputs = {entry.input_name: _input(policy, entry) for entry in policy.entries}
-    width = policy.num_outputs // len(policy.output_names)
     outputs: dict[str, Any] = {
         "action": {**kind.action, "shape": ["batch", *game.action.action_shape]},
         **{
             name: {"dtype": "float32", "shape": ["batch", width], "meaning": kind.meanings[name]}
-            for name in policy.output_names
+            for name, width in zip(policy.output_names, policy.output_sizes, strict=True)
         },
         "value": {"dtype": "float32", "shape": ["batch"], "meaning": VALUE_MEANING},
     }
@@ -118,7 +117,11 @@ def policy_metadata(
         inputs["state_ins"] = {**state, "meaning": "zeros at an episode's start, then the last state_outs"}
         outputs["state_outs"] = {**state, "meaning": "state_ins of the episode's next step"}
     if game.action_mask:
-        inputs[MASK_INPUT] = {"dtype": "uint8", "shape": ["batch", width], "meaning": _MASK_MEANING}
+        inputs[MASK_INPUT] = {
+            "dtype": "uint8",
+            "shape": ["batch", policy.output_sizes[0]],
+            "meaning": _MASK_MEANING,
+        }
     return {
         "format": "attract-policy",
         "format_version": FORMAT_VERSION_WITH_MASK if game.action_mask else FORMAT_VERSION,

@@ -29,8 +29,8 @@ def policy_graph(policy: Policy) -> onnx.ModelProto:
     """One decision of the policy as a model; initializers have their state dict names.
 
     Returns: inputs `obs` [batch, ...] (a dictionary: `obs_0` ... in sorted key order) and, when recurrent,
-        `state_ins` [batch, state_size]; outputs `logits` [batch, n], or `mean` and `log_std` [batch, size],
-        then `value` [batch] and, when recurrent, `state_outs` [batch, state_size].
+        `state_ins` [batch, state_size]; outputs `logits` [batch, n], `mean` and `log_std` [batch, size], or
+        all three, then `value` [batch] and, when recurrent, `state_outs` [batch, state_size].
     """
     graph = GraphBuilder()
     for name, tensor in policy.state_dict().items():
@@ -70,7 +70,8 @@ def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any], *, has_m
     """Put the deterministic action before the model's outputs, as the game takes it.
 
     Discrete choices [batch] or [batch, components] int32: the most probable each; bits [batch, n] int32: 1
-    where that is more probable; a box [batch, size] float32: the mean, clipped to its bounds and scaled.
+    where that is more probable; a box [batch, size] float32: the mean, clipped to its bounds and scaled; a
+    mixed action [batch, components] float32: its choices, then its numbers.
 
     Args:
         model: from `policy_graph`; changed in place.
@@ -82,7 +83,7 @@ def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any], *, has_m
     kind = KINDS[action_space["kind"]]
     logits = "logits"
     if has_mask:
-        width = kind.distribution(action_space).num_outputs
+        width = kind.distribution(action_space).output_sizes[0]
         model.graph.input.append(
             helper.make_tensor_value_info(MASK_INPUT, TensorProto.UINT8, ["batch", width])
         )
@@ -103,14 +104,16 @@ def _write_heads(graph: GraphBuilder, policy: Policy, features: str) -> list[onn
     if policy.value_trunk is not None:
         value_trunk = write_trunk(graph, "value_trunk", policy.value_trunk, features)
     names = policy.output_names
-    write_linear(graph, "policy_head", trunk, names[0])
+    rows = [*names] if policy.action_log_std is None else [*names[:-1]]
+    head = write_linear(graph, "policy_head", trunk, names[0] if len(rows) == 1 else "policy_outputs")
+    if len(rows) > 1:
+        graph.add("Split", [head], rows, "node_policy_split", axis=1, split=[*policy.output_sizes[:-1]])
     if policy.action_log_std is not None:
-        graph.node("Expand", ["action_log_std", graph.node("Shape", [names[0]])], names[1])
+        graph.node("Expand", ["action_log_std", graph.node("Shape", [rows[-1]])], names[-1])
     column = write_linear(graph, "value_head", value_trunk)
     graph.node("Squeeze", [column], "value", axes=[1])
-    width = policy.num_outputs // len(names)
     return [
-        *(_floats(name, width) for name in names),
+        *(_floats(name, width) for name, width in zip(names, policy.output_sizes, strict=True)),
         helper.make_tensor_value_info("value", TensorProto.FLOAT, ["batch"]),
     ]
 

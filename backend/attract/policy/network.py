@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
-from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.convolution import create_cnn
 from attract.policy.dense import (
@@ -32,6 +31,8 @@ from attract.settings.run import PolicySettings
 
 LARGEST_LOG_STD = 1.0
 """Maximum for box actions, in units of half their range: with it seven of ten draws are clipped."""
+LOG_STD = "log_std"
+"""The last output of a distribution of real numbers: parameters that no observation changes."""
 
 
 class Policy(nn.Module):
@@ -62,6 +63,7 @@ class Policy(nn.Module):
         self.entries = observation_inputs(observation)
         self.num_outputs = distribution.num_outputs
         self.output_names = distribution.output_names
+        self.output_sizes = distribution.output_sizes
         self.state_size = settings.state_size
         # Plain dictionaries beside the registered modules: a module's name may not hold every key.
         self._normalisers: dict[str, ObservationNormaliser] = {}
@@ -89,13 +91,13 @@ class Policy(nn.Module):
         self.trunk = _trunk(num_features, settings, generator)
         self.value_trunk = None if settings.shared_trunk else _trunk(num_features, settings, generator)
         num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
-        is_gaussian = isinstance(distribution, DiagonalGaussian)
-        num_means = self.num_outputs // 2 if is_gaussian else self.num_outputs
-        self.policy_head = initialise(nn.Linear(num_features, num_means), POLICY_HEAD_GAIN, generator)
+        num_spreads = self.output_sizes[-1] if self.output_names[-1] == LOG_STD else 0
+        num_rows = self.num_outputs - num_spreads
+        self.policy_head = initialise(nn.Linear(num_features, num_rows), POLICY_HEAD_GAIN, generator)
         self.value_head = initialise(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
-        initial = torch.full((num_means,), settings.log_std_init)
-        self.action_log_std = nn.Parameter(initial) if is_gaussian else None
-        self._largest_log_std = max(settings.log_std_init, LARGEST_LOG_STD)
+        initial = settings.log_std_for(is_mixed="logits" in self.output_names)
+        self.action_log_std = nn.Parameter(torch.full((num_spreads,), initial)) if num_spreads else None
+        self._largest_log_std = max(initial, LARGEST_LOG_STD)
 
     @property
     def normalisers(self) -> Mapping[str, ObservationNormaliser]:
@@ -210,7 +212,7 @@ class Policy(nn.Module):
         value_features = features if self.value_trunk is None else self.value_trunk(inputs)
         outputs = self.policy_head(features)
         if self.action_log_std is not None:
-            outputs = torch.cat((outputs, self.action_log_std.expand_as(outputs)), 1)
+            outputs = torch.cat((outputs, self.action_log_std.expand(len(outputs), -1)), 1)
         return outputs, self.value_head(value_features).squeeze(-1)
 
 

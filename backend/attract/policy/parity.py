@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import onnxruntime
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attract.errors import PolicyError
 from attract.policy.graph import MASK_INPUT
@@ -15,10 +16,11 @@ from attract.policy.observation_inputs import Observations
 from attract.policy.precision import full_precision
 
 TOLERANCE = 1e-5
-"""Largest |torch - onnx| / max(1, |torch|) that rule C9 allows for each output.
+"""Largest |torch - onnx| / max(1, size) that rule C9 allows for each output.
 
-|torch| of an action's outputs is the largest of their row: the rounding of a sum is as large as its terms
-let it be, and a sum may be small because they cancel.
+The size of a number of a state is its |torch|. That of a head's outputs is the sum of the |products| that an
+output is summed from, the largest of the row: those bound the rounding of a sum (Higham 2002, section 3.1),
+which may itself be small because its products cancel.
 """
 NUM_PROBES = 64
 NUM_DEVIATIONS = 3.0
@@ -54,12 +56,16 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     with torch.no_grad(), full_precision():
         device = next(policy.parameters()).device
         preprocessed = policy.preprocess({key: array.to(device) for key, array in observations.items()})
-        outputs, value, state_outs = policy.step(preprocessed, state.to(device))
-    expected = dict(zip(policy.output_names, outputs.chunk(len(policy.output_names), -1), strict=True))
+        with _Sizes(policy.policy_head) as of_outputs, _Sizes(policy.value_head) as of_value:
+            outputs, value, state_outs = policy.step(preprocessed, state.to(device))
+    expected = dict(zip(policy.output_names, outputs.split(policy.output_sizes, -1), strict=True))
+    sizes = dict.fromkeys(expected, of_outputs.sizes)
     expected["value"] = value
+    sizes["value"] = of_value.sizes.squeeze(1)
     feeds = {entry.input_name: observations[entry.key].cpu().numpy() for entry in policy.entries}
     if policy.state_size:
         expected["state_outs"] = state_outs
+        sizes["state_outs"] = state_outs.abs()
         feeds["state_ins"] = state.numpy()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -70,9 +76,7 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     got = session.run(list(expected), feeds)
     parity = Parity(
         {
-            name: _largest_difference(
-                tensor.cpu().numpy(), np.asarray(array), is_row=name in policy.output_names
-            )
+            name: _largest_difference(tensor.cpu().numpy(), np.asarray(array), sizes[name].cpu().numpy())
             for (name, tensor), array in zip(expected.items(), got, strict=True)
         }
     )
@@ -85,14 +89,11 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     return parity
 
 
-def probe(policy: Policy, examples: Observations | None = None) -> Observations:
+def probe(policy: Policy) -> Observations:
     """64 observations for the policy, the same each time: a network is exact where its game is.
 
     Floats lie over a few of the deviations that the policy normalises by. Pictures, bits and choices are
-    noise without `examples`, which excites a network more than the game's own do.
-
-    Args:
-        examples: of entries that are not floats, the game's own: [N, ...] each, N >= 1; None: none.
+    noise.
     """
     generator = torch.Generator().manual_seed(0)
     found: dict[str, Tensor] = {}
@@ -112,13 +113,28 @@ def probe(policy: Policy, examples: Observations | None = None) -> Observations:
             limits = {"bits": 2, "one_hot": min(entry.choices, default=1)}
             limit = limits.get(entry.kind, 256)
             found[entry.key] = torch.randint(0, limit, shape, dtype=entry.dtype, generator=generator)
-    for key, seen in (examples or {}).items():
-        found[key] = seen[torch.arange(NUM_PROBES) % len(seen)]
     return found
 
 
-def _largest_difference(a: np.ndarray, b: np.ndarray, *, is_row: bool) -> float:
+class _Sizes:
+    """While entered, `sizes` is of the layer's last outputs, [N, 1]; see `TOLERANCE`."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        self.sizes = torch.empty(0)
+        self._hook = layer.register_forward_hook(self._measure)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hook.remove()
+
+    def _measure(self, layer: nn.Linear, given: tuple[Tensor], _: Tensor) -> None:
+        products = nn.functional.linear(given[0].abs(), layer.weight.abs(), layer.bias.abs())
+        self.sizes = products.amax(1, keepdim=True)
+
+
+def _largest_difference(a: np.ndarray, b: np.ndarray, size: np.ndarray) -> float:
     if a.shape != b.shape:
         raise PolicyError("outputs of different shape", expected=str(a.shape), got=str(b.shape))
-    size = np.abs(a).max(axis=-1, keepdims=True) if is_row else np.abs(a)
     return float(np.max(np.abs(a - b) / np.maximum(1.0, size)))

@@ -26,6 +26,7 @@ from attract.schema.game_messages import (
     ParameterDistribution,
     ReplayEpisodes,
 )
+from attract.schema.messages import Lease, PlayAgain, PlayedAgain, WelcomeWorker
 from attract.schema.outside import Answer as OutsideAnswer
 from attract.schema.outside import Ask
 from attract.schema.playtest import GamePlaytested, PlaytestGame
@@ -40,9 +41,9 @@ BUSY_SECONDS = 45.0
 
 OutsideTable = tuple[OutsidePlayers, GameDescription]
 """Programs that play in an order, and the game as they see it."""
-HostOrder = CheckGame | ReplayEpisodes | PlaytestGame
-HostAnswer = GameChecked | EpisodesReplayed | GamePlaytested
-Answer = TypeVar("Answer", GameChecked, EpisodesReplayed, GamePlaytested)
+HostOrder = CheckGame | ReplayEpisodes | PlayAgain | PlaytestGame
+HostAnswer = GameChecked | EpisodesReplayed | PlayedAgain | GamePlaytested
+Answer = TypeVar("Answer", GameChecked, EpisodesReplayed, PlayedAgain, GamePlaytested)
 
 
 @dataclass
@@ -150,6 +151,24 @@ class GameChecker:
             replay_id=replay_id, game=module.reference, episodes=list(episodes), budget_seconds=budget_seconds
         )
         return await self._ask(module, replay_id, order, wait_seconds, EpisodesReplayed)
+
+    async def play_again(
+        self,
+        module: GameModule,
+        seat: WelcomeWorker,
+        lease: Lease,
+        budget_seconds: float,
+        wait_seconds: float = HOST_SECONDS,
+    ) -> PlayedAgain:
+        """What a browser of this machine sees where it does a `replay` lease.
+
+        Raises: AttractError: as `check`.
+        """
+        replay_id = next(self._ids)
+        order = PlayAgain(
+            replay_id=replay_id, game=module.reference, seat=seat, lease=lease, budget_seconds=budget_seconds
+        )
+        return await self._ask(module, replay_id, order, wait_seconds, PlayedAgain)
 
     async def playtest(
         self,
@@ -325,7 +344,7 @@ def _order_id(message: HostAnswer) -> int:
     match message:
         case GameChecked():
             return message.check_id
-        case EpisodesReplayed():
+        case EpisodesReplayed() | PlayedAgain():
             return message.replay_id
         case GamePlaytested():
             return message.playtest_id

@@ -22,6 +22,7 @@ from attract.schema.messages import (
     Goodbye,
     Hello,
     HostStatus,
+    PlayedAgain,
     WelcomeHost,
 )
 
@@ -82,7 +83,7 @@ class Membership:
 
         Raises: ProtocolError: as `BrowserSide.handle_message`.
         """
-        if isinstance(message, GameChecked | EpisodesReplayed | GamePlaytested):
+        if isinstance(message, GameChecked | EpisodesReplayed | PlayedAgain | GamePlaytested):
             self.checker.heard(connection_id, message)
             return
         if isinstance(message, Ask) and connection_id in self._hosts:

@@ -29,6 +29,7 @@ from attract.schema.spaces import (
     DictSpace,
     DiscreteSpace,
     LeafSpace,
+    MixedSpace,
     MultiBinarySpace,
     SetSpace,
     observation_parts,
@@ -112,7 +113,7 @@ class OutsidePlayers:
     async def actions(self, asked: Questions, description: GameDescription) -> NDArray[Any]:
         """What the program does, or the default where it does nothing that counts, as actions travel.
 
-        Returns: [k], or [k, components]: int32, or of a box float32 in [-1, 1] (rule P6).
+        Returns: [k], or [k, components]: int32, or with a box float32, its numbers in [-1, 1] (rule P6).
         """
         space = description.action
 
@@ -152,6 +153,8 @@ def read_action(space: ActionSpace, said: object, mask: NDArray[np.bool_] | None
 
     Raises: ValueError: it is none, or its mask forbids it, saying what would be right.
     """
+    if isinstance(space, MixedSpace):
+        return _read_parts(space, said, mask)
     values: list[Any] = said if isinstance(said, list) else [said]
     if isinstance(space, BoxSpace):
         size = space.size
@@ -180,6 +183,26 @@ def read_action(space: ActionSpace, said: object, mask: NDArray[np.bool_] | None
     return values
 
 
+def _read_parts(space: MixedSpace, said: object, mask: NDArray[np.bool_] | None) -> Numbers:
+    names = sorted(space.spaces)
+    if not isinstance(said, dict) or sorted(map(str, said)) != names:  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        raise ValueError(f"an object with {', '.join(names)} is an action")
+    given: Mapping[str, object] = said  # pyright: ignore[reportUnknownVariableType]
+    chosen: list[Any] = []
+    moved: list[Any] = []
+    start = 0
+    for name in names:
+        part = space.spaces[name]
+        end = start + sum(part.choices)
+        try:
+            numbers = read_action(part, given[name], None if mask is None else mask[start:end])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        (moved if isinstance(part, BoxSpace) else chosen).extend(numbers)
+        start = end
+    return [*chosen, *moved]
+
+
 def default_action(description: GameDescription, mask: NDArray[np.bool_] | None) -> Numbers:
     """What counts where nothing was decided, as it travels.
 
@@ -191,16 +214,21 @@ def default_action(description: GameDescription, mask: NDArray[np.bool_] | None)
         values = values * space.size if len(values) == 1 else values
         return [_to_unit(space, value, place) for place, value in enumerate(values)]
     choices = space.choices
+    moved: list[float] = []
+    if isinstance(space, MixedSpace):
+        values = values * sum(space.action_shape) if len(values) == 1 else values
+        moved = [_to_unit(space.box, value, place) for place, value in enumerate(values[len(choices) :])]
+        values = values[: len(choices)]
     numbers = [int(value) for value in (values * len(choices) if len(values) == 1 else values)]
     if mask is None:
-        return numbers
+        return [*numbers, *moved]
     start = 0
     for place, count in enumerate(choices):
         allowed = np.flatnonzero(mask[start : start + count])
         if numbers[place] not in allowed:
             numbers[place] = int(allowed[0]) if len(allowed) else 0
         start += count
-    return numbers
+    return [*numbers, *moved]
 
 
 def _is_choice(value: object, count: int) -> bool:

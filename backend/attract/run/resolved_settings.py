@@ -20,6 +20,7 @@ DERIVED: Final = (
     "self_play.save_steps",
     "self_play.seats",
     "collection.desync_steps",
+    "policy.log_std_init",
 )
 """Paths of the settings besides the algorithm's that depend on the game where they are empty."""
 NO_GAME: Final = "Depends on the game, which has not been loaded yet."
@@ -106,6 +107,7 @@ def _resolve_for_game(
         "self_play.seats": list(settings.self_play.seats) or [NEWEST] * description.num_agents,
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
+        "policy.log_std_init": settings.policy.log_std_for(is_mixed=description.action.kind == "mixed"),
         f"{settings.algorithm}.batch_segments": config.batch_target(),
     }
     known = GameContext(

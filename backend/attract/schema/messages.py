@@ -437,6 +437,29 @@ class Policy(FiniteModel):
     """Code of a module with `act(observation, mask, random)`, whose id is `script:` and the file."""
 
 
+class PlayAgain(FiniteModel):
+    """Host: load this game in a worker of its own, do this `replay` lease there, answer `played_again`."""
+
+    type: Literal["play_again"] = "play_again"
+    replay_id: Count
+    game: GameReference
+    seat: WelcomeWorker
+    lease: Lease
+    budget_seconds: Annotated[float, Field(gt=0, le=3600)]
+    """The host gives up the game after so long."""
+
+
+class PlayedAgain(FiniteModel):
+    """Host: what came of a `play_again`."""
+
+    type: Literal["played_again"] = "played_again"
+    replay_id: Count
+    blocks: Annotated[list[WireBytes], Field(max_length=64), FailFast()]
+    """Each a `block` as a worker sends it; none of a game that fails as soon as it begins."""
+    problem: Text | None = None
+    """Why there are none."""
+
+
 class BlockAck(FiniteModel):
     """A block was handled: committed, or dropped for a reason (rule C1)."""
 
@@ -465,7 +488,7 @@ class RunEnded(FiniteModel):
     reason: Text
 
 
-_Checked = GameChecked | EpisodesReplayed | GamePlaytested
+_Checked = GameChecked | EpisodesReplayed | PlayedAgain | GamePlaytested
 _FromHost = Hello | GameDescribed | GameFailed | _Checked | HostStatus | Ask | Goodbye
 _FromWorker = (
     Hello
@@ -481,7 +504,8 @@ _FromWorker = (
     | Ask
     | Goodbye
 )
-_ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | Answer | RunEnded
+_Ordered = CheckGame | ReplayEpisodes | PlayAgain | PlaytestGame
+_ToHost = Refused | WelcomeHost | Assignment | _Ordered | Answer | RunEnded
 _ToWorker = Refused | WelcomeWorker | Lease | Act | Answer | Policy | BlockAck | LeaseVoid | RunEnded
 FromHost = Annotated[_FromHost, Field(discriminator="type")]
 FromWorker = Annotated[_FromWorker, Field(discriminator="type")]

@@ -197,6 +197,8 @@ class PlaytestFinding(FiniteModel):
 
     id: Name
     """The oracle's id, of some with the number that changed."""
+    level: Literal["warn", "error"] = "error"
+    """A warning fails no build."""
     text: Text
     """One sentence."""
     file: Text | None = None

@@ -1,5 +1,6 @@
 """Observation and action spaces as data, each with what storing and checking ask of it."""
 
+import re
 from abc import abstractmethod
 from typing import Annotated, ClassVar, Final, Literal, Self
 
@@ -14,6 +15,9 @@ MAX_ELEMENTS: Final = 1 << 24
 """Numbers of one box."""
 
 IMAGE_RANK: Final = 3
+MAX_NUMBERS: Final = 4096
+"""Real numbers of a mixed action."""
+PART_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 SINGLE_OBSERVATION: Final = "obs"
 """Key of a game whose observation is a plain box."""
 
@@ -181,8 +185,62 @@ class DictSpace(FiniteModel):
     spaces: Annotated[dict[str, BoxSpace | SetSpace | _Choices], Field(min_length=1)]
 
 
+PartSpace = Annotated[BoxSpace | DiscreteSpace | MultiDiscreteSpace, Field(discriminator="kind")]
+
+
+class MixedSpace(FiniteModel):
+    """Named boxes and choices that are one action: all choices, then all real numbers, by sorted name."""
+
+    has_masks: ClassVar[bool] = True
+    action_type: ClassVar[StoredType] = "float32"
+    """Element type of a stored action, also for its choices."""
+    kind: Literal["mixed"] = "mixed"
+    spaces: Annotated[dict[str, PartSpace], Field(min_length=2, max_length=16)]
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """Number of choices per component, of all parts that have choices."""
+        return tuple(count for _, part in sorted(self.spaces.items()) for count in part.choices)
+
+    @property
+    def box(self) -> BoxSpace:
+        """All boxes as one."""
+        boxes = [part for _, part in sorted(self.spaces.items()) if isinstance(part, BoxSpace)]
+        low = [number for box in boxes for number in _each(box.low, box.size)]
+        high = [number for box in boxes for number in _each(box.high, box.size)]
+        return BoxSpace(shape=[len(low)], low=low, high=high)
+
+    @property
+    def action_shape(self) -> tuple[int, ...]:
+        """Shape of an action, which is flat."""
+        return (len(self.choices) + self.box.size,)
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        size = 0
+        for name, part in self.spaces.items():
+            if not PART_NAME.fullmatch(name):
+                raise ValueError(
+                    f"spaces: {name[:80]!r} is no name: a letter, then up to 31 letters, digits or _"
+                )
+            if not isinstance(part, BoxSpace):
+                continue
+            size += part.size
+            if size > MAX_NUMBERS:
+                raise ValueError(f"spaces.{name}: {size} real numbers, the limit is {MAX_NUMBERS}")
+            if part.dtype != "float32" or part.low is None or part.high is None:
+                raise ValueError(f"spaces.{name}: a box of an action is float32 and has low and high")
+        if not size or not self.choices:
+            raise ValueError("a mixed action has a box and a discrete or multi_discrete part")
+        return self
+
+
+def _each(bound: Bound, size: int) -> list[float]:
+    return bound if isinstance(bound, list) else [bound or 0.0] * size
+
+
 ObservationSpace = Annotated[BoxSpace | SetSpace | DictSpace, Field(discriminator="kind")]
-ActionSpace = Annotated[_Choices | BoxSpace, Field(discriminator="kind")]
+ActionSpace = Annotated[_Choices | BoxSpace | MixedSpace, Field(discriminator="kind")]
 
 
 def observation_parts(space: ObservationSpace) -> dict[str, LeafSpace]:

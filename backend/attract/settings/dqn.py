@@ -21,10 +21,6 @@ ADVICE: Final[Mapping[str, tuple[str, str]]] = {
         "--dqn.tau 0.001",
     ),
     "explores-long": ("Explore for fewer steps: `{setting}`", "--dqn.exploration-fraction {fraction:.2g}"),
-    "still-random": (
-        "Judge it by evaluations, which take the likeliest action: `{setting}`",
-        "--callbacks.evaluation.every-steps 10000",
-    ),
     "buffer-small": ("Give the buffer more memory: `{setting}`", "--dqn.buffer-mebibytes {mebibytes}"),
     "workers-wait": ("Take fewer gradient steps: `{setting}`", "--dqn.replay-ratio 0.1"),
 }
@@ -35,6 +31,7 @@ REFUSES: Final[Mapping[str, str]] = {
     "cloning.demonstrations": "dqn has no probabilities to fit to demonstrations; algorithm 'ppo' has",
     "federated": "the replay buffer of dqn is not averaged; algorithm 'ppo' averages",
     "box": "dqn chooses among finitely many actions; a box of real numbers needs algorithm 'sac' or 'ppo'",
+    "mixed": "dqn chooses among finitely many actions; choices with real numbers need algorithm 'ppo'",
 }
 
 

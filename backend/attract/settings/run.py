@@ -72,8 +72,20 @@ class PolicySettings(Settings):
     """A recurrent core between the encoders and the trunk."""
     recurrent_size: Annotated[Units, Field(title="Memory size")] = 64
     """Outputs of the recurrent core."""
-    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0, title="Initial log standard deviation")] = 0.5
-    """Initial log standard deviation of continuous actions, in units of half the action's range."""
+    log_std_init: Annotated[
+        Annotated[float, Field(ge=-5.0, le=2.0)] | None, Field(title="Initial log standard deviation")
+    ] = None
+    """Initial log standard deviation of continuous actions, in units of half the action's range. None: 0.5;
+    -0.5 in mixed actions, whose boxes are places more often than forces."""
+
+    def log_std_for(self, *, is_mixed: bool) -> float:
+        """`log_std_init`, or what suits the kind of action.
+
+        From 0.5 on, five of six places of a pointer lie on the edge of its box.
+        """
+        if self.log_std_init is not None:
+            return self.log_std_init
+        return -0.5 if is_mixed else 0.5
 
     @property
     def state_size(self) -> int:

@@ -29,6 +29,7 @@ REFUSES: Final[Mapping[str, str]] = {
     "discrete": _CHOICES,
     "multi_discrete": _CHOICES,
     "multi_binary": _CHOICES,
+    "mixed": "sac moves real numbers; choices with real numbers need algorithm 'ppo'",
 }
 
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from attract.errors import ConfigurationError, nearest_name
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace
+from attract.schema.spaces import BoxSpace, MixedSpace
 from attract.settings.errors import refusal
 from attract.settings.file import read_settings_file
 from attract.settings.presets import layer_settings
@@ -131,7 +131,7 @@ def default_space(settings: RunSettings, description: GameDescription | None) ->
         "policy.shared_trunk": [False, True],
         "collection.instances_per_worker": _choice(games, *algorithm.studied_copies),
     }
-    if description is not None and isinstance(description.action, BoxSpace):
+    if description is not None and isinstance(description.action, BoxSpace | MixedSpace):
         space["policy.log_std_init"] = _choice(policy.log_std_init, -0.5, 0.0, 0.5)
     return {
         name: Range(**said, whole=False) if isinstance(said, dict) else Choice(tuple(said))

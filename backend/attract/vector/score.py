@@ -50,7 +50,7 @@ def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = 
         names = {key: "obs" if len(keys) == 1 else f"obs_{i}" for i, key in enumerate(keys)}
         has_mask = env.description.action_mask
         wanted = {*names.values(), MASK_INPUT} if has_mask else set(names.values())
-        if env.num_agents != 1 or env.description.action.kind == "box" or inputs != wanted:
+        if env.num_agents != 1 or env.description.action.kind in ("box", "mixed") or inputs != wanted:
             raise ConfigurationError(
                 f"{policy} takes {', '.join(sorted(inputs))}: only policies without recurrent state "
                 f"are scored, in games of one agent with discrete actions; here it has to take "

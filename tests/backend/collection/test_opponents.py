@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+import scipy
 
 from attract.collection import inputs
 from attract.collection.effects import PoolChanged, SendPolicy
@@ -180,7 +180,7 @@ def test_the_ladder_has_everybody_the_strongest_first_with_what_was_won_against_
     assert first.rating_std < 3 < unmet.rating_std == pytest.approx(25 / 3)
     share = first.win_rate
     assert share is not None and share.mean == 0.3
-    low, high = binomtest(30, 100).proportion_ci(0.95, "wilson")
+    low, high = scipy.stats.binomtest(30, 100).proportion_ci(0.95, "wilson")
     assert (share.low, share.high) == (pytest.approx(low), pytest.approx(high))
     assert (newest.player, newest.policy_version, newest.episodes) == ("newest", None, 100)
     assert newest.win_rate is not None and newest.win_rate.mean == 0.65

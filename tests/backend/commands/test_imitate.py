@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from attract.commands.crowd_play import crowd_gateway, find_build, play
 from attract.commands.imitate import ImitateOptions
 from attract.commands.imitating import imitate_game
+from attract.commands.output import CommandConsole
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
+from attract.runs.episodes import written
+from attract.schema.base import Seed
+from attract.schema.playtest import PlaytestGame, PlaytestPlays
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import RunSettings, ServerSettings
 from demonstration_recorder import keydoor_player, record, write_demonstrations
 
@@ -35,3 +41,47 @@ async def test_D1_what_it_leaves_is_a_run_with_a_version_a_row_and_an_export(
     assert code == 0 and report["demonstrations"] == 6 and directory.marked("latest") == 0
     assert report["metrics"]["train/cloning_epochs"] == 3
     assert (directory.export / "policy.onnx").is_file() and directory.read_game()[1] is not None
+
+
+async def recorded_of_page(server: ServerSettings, game: str, count: int) -> list[RecordedEpisode]:
+    async with crowd_gateway(server, None, CommandConsole(stderr=True)) as gateway:
+        build = await find_build(gateway, game)
+        order = PlaytestGame(
+            game=build.module.reference,
+            seed=Seed(low=3, high=0),
+            plays=[PlaytestPlays(player="random", first=0, count=count)],
+            fresh_every=1,
+            max_steps=40,
+            record=True,
+            budget_seconds=20.0,
+        )
+        answer = await play(gateway, build, order)
+    return [episode.recorded for episode in answer.episodes if episode.recorded is not None]
+
+
+async def test_C5_demonstrations_of_a_page_are_played_again_in_a_browser(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    server = ServerSettings(runs_dir=tmp_path / "runs")
+    episodes = await recorded_of_page(server, "lanes", 2)
+    source = tmp_path / "played"
+    source.mkdir()
+    for number, episode in enumerate(episodes):
+        (source / f"{number}.json").write_bytes(written(episode))
+    options = dataclasses.replace(OPTIONS, source=str(source))
+    assert await imitate_game("lanes", RunSettings(), options, server) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["demonstrations"] == 2
+    assert report["steps"] == sum(episode.num_steps for episode in episodes)
+    assert RunDirectory.view(server.runs_dir, "cloned").export.joinpath("policy.onnx").is_file()
+
+    # One that the game does not play so is named.
+    other = episodes[1].model_copy(update={"returns": [episodes[1].returns[0] + 1]})
+    (source / "1.json").write_bytes(written(other))
+    options = dataclasses.replace(options, run_id="other")
+    with pytest.raises(
+        ConfigurationError, match="the game has changed since it was recorded: the return"
+    ) as refused:
+        await imitate_game("lanes", RunSettings(), options, server)
+    assert refused.value.setting == str(source / "1.json")
+    assert not (tmp_path / "runs" / "other").exists()

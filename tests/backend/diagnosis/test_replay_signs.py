@@ -74,16 +74,6 @@ def test_exploration_is_long_where_half_of_the_actions_are_random_after_50_000_s
     assert signs.explores_long(history(50), endless) is None
 
 
-def test_actions_that_stay_random_are_found_by_their_entropy_once_epsilon_is_small() -> None:
-    sign = signs.still_random(history(epsilon=0.02, entropy_share=0.86), FACTS)
-    assert sign is not None and (sign.value, sign.advice) == (0.86, "still-random")
-    assert "(entropy at 86 % of its maximum) although epsilon is 0.02" in sign.text
-    assert signs.still_random(history(epsilon=0.02, entropy_share=0.74), FACTS) is None
-    assert signs.still_random(history(epsilon=0.2, entropy_share=0.86), FACTS) is None
-    # PPO has no epsilon.
-    assert signs.still_random(history(entropy_share=0.86), run_facts()) is None
-
-
 def test_a_buffer_is_small_where_its_memory_is_full_with_less_than_half_of_the_steps() -> None:
     sign = signs.buffer_small(history(buffer_steps=38_000.0, buffer_mebibytes=1023.0), FACTS)
     assert sign is not None and (sign.value, sign.advice) == (38_000.0, "buffer-small")

@@ -92,7 +92,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 GUIDE = DOCS / "not-learning.md"
 WITHOUT_A_RUN = {
     *("return-fell", "no-improvement", "not-above-random", "evaluation-differs"),
-    *("few-decisions", "values-too-high", "explores-long", "still-random", "buffer-small"),
+    *("few-decisions", "values-too-high", "explores-long", "buffer-small"),
 }
 """They come of several faults, of a page or of a replay buffer, and stand in the tests of their signs."""
 

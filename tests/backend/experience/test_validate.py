@@ -9,7 +9,14 @@ from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.episodes import Episode, columns_of
 from attract.schema.messages import Block, EpisodeColumns, Tensor
-from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    ActionSpace,
+    BoxSpace,
+    DiscreteSpace,
+    MixedSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+)
 from attract.schema.step_numbers import PackedPictures
 from attract.schema.tensor import from_numpy
 from blocks import played_block
@@ -207,6 +214,39 @@ def test_each_component_of_an_action_lies_in_its_own_range(component: int, value
     bad[3, 1, component] = value
     with pytest.raises(ProtocolError, match=f"block.action: {value}"):
         check_block(BLOCK.model_copy(update={"action": from_numpy(bad)}), layout)
+
+
+MIXED = MixedSpace(
+    spaces={
+        "aim": BoxSpace(shape=[1], low=0, high=800),
+        "button": DiscreteSpace(n=2),
+        "gear": DiscreteSpace(n=3),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("component", "value"), [(0, 2), (0, -1), (1, 3), (1, 0.5), (1, np.nan), (2, np.inf)]
+)
+def test_P6_of_a_mixed_action_only_the_choices_have_a_range(component: int, value: float) -> None:
+    layout = layout_of(MIXED, mask=True)
+    good = np.zeros((4, 3, 3), np.float32)
+    good[1, 2] = (1, 2, -7.25)
+    masks = np.ones((4, 3, 5), np.uint8)
+    update = {
+        "action": from_numpy(good),
+        "action_mask": from_numpy(masks),
+        "log_prob": from_numpy(np.full((4, 3), 2.5, np.float32)),
+    }
+    block = BLOCK.model_copy(update=update)
+    np.testing.assert_array_equal(check_block(block, layout)["action"], good)
+    bad = good.copy()
+    bad[3, 1, component] = value
+    with pytest.raises(ProtocolError, match=r"block\.action"):
+        check_block(block.model_copy(update={"action": from_numpy(bad)}), layout)
+    masks[1, 2, 2 + 2] = 0
+    with pytest.raises(ProtocolError, match="step 1 of column 2 was not allowed"):
+        check_block(block.model_copy(update={"action_mask": from_numpy(masks)}), layout)
 
 
 def test_bits_are_0_or_1() -> None:

@@ -195,6 +195,18 @@ KINDS: dict[str, tuple[dict[str, Any], int]] = {
     "several choices, masked": ({"action": {"kind": "multi_discrete", "nvec": [2, 4]}}, 6),
     "bits": ({"action": {"kind": "multi_binary", "n": 3}}, 0),
     "continuous": ({"action": {"kind": "box", "shape": [2], "low": -1, "high": 1}}, 0),
+    "mixed, masked": (
+        {
+            "action": {
+                "kind": "mixed",
+                "spaces": {
+                    "aim": {"kind": "box", "shape": [2], "low": -1, "high": 1},
+                    "button": {"kind": "discrete", "n": 4},
+                },
+            }
+        },
+        4,
+    ),
     "lstm": ({"recurrent": "lstm"}, 0),
     "gru, masked": ({"recurrent": "gru", "shared_trunk": False}, 3),
 }

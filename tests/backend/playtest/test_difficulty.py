@@ -2,7 +2,7 @@ import math
 import random
 
 import pytest
-from scipy.stats import binomtest, t
+import scipy
 
 from attract.playtest.difficulty import (
     ValueDifficulty,
@@ -40,7 +40,7 @@ def row(**numbers: Estimate) -> ValueDifficulty:
 def test_the_share_of_independent_episodes_has_wilsons_interval() -> None:
     estimate = share([1.0] * 14 + [0.0] * 26, per_seed=1)
     # By `share`, n - 1 = 39 takes the place of n = 40.
-    low, high = binomtest(14, 40).proportion_ci(0.95, "wilson")
+    low, high = scipy.stats.binomtest(14, 40).proportion_ci(0.95, "wilson")
     assert estimate.mean == pytest.approx(0.35)
     assert estimate.low == pytest.approx(low, abs=0.005)
     assert estimate.high == pytest.approx(high, abs=0.005)
@@ -51,19 +51,19 @@ def test_episodes_that_all_go_by_the_seed_are_worth_one_each() -> None:
     single = share([1.0] * 14 + [0.0] * 26, per_seed=1)
     assert (alike.low, alike.high) == (single.low, single.high)
     mixed = share([0.5] * 40, per_seed=8)
-    assert mixed.low == pytest.approx(binomtest(160, 320).proportion_ci(0.95, "wilson")[0])
+    assert mixed.low == pytest.approx(scipy.stats.binomtest(160, 320).proportion_ci(0.95, "wilson")[0])
 
 
 def test_a_share_of_nothing_or_all_is_bounded_by_the_number_of_seeds() -> None:
     none = share([0.0] * 20, per_seed=6)
     assert (none.mean, none.low) == (0.0, 0.0)
-    assert none.high == pytest.approx(binomtest(0, 20).proportion_ci(0.95, "wilson")[1])
+    assert none.high == pytest.approx(scipy.stats.binomtest(0, 20).proportion_ci(0.95, "wilson")[1])
     assert share([1.0] * 20, per_seed=6).high == 1.0
 
 
 def test_a_mean_has_students_interval_over_the_seeds() -> None:
     estimate = mean([1.0, 2.0, 3.0])
-    half = float(t.ppf(0.975, 2)) / math.sqrt(3)  # The standard deviation is 1.
+    half = float(scipy.stats.t.ppf(0.975, 2)) / math.sqrt(3)  # The standard deviation is 1.
     assert (estimate.mean, estimate.low, estimate.high) == pytest.approx((2.0, 2.0 - half, 2.0 + half))
     assert mean([4.0]) == Estimate(mean=4.0, low=None, high=None)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+import scipy
 
 from attract.errors import FileError
 from attract.games.kept_game import PageListing
@@ -216,7 +216,7 @@ def test_p_values_are_those_of_the_signed_ranks_without_the_equal_pairs() -> Non
     now[:20] = before[:20]
     change = compare("random", "return", numbered(list(before)), numbered(list(now)), 1e-4)
     assert change is not None
-    assert change.p_value == pytest.approx(float(wilcoxon((now - before)[20:])[1]))
+    assert change.p_value == pytest.approx(float(scipy.stats.wilcoxon((now - before)[20:])[1]))
 
 
 def test_equal_outcomes_are_no_change() -> None:

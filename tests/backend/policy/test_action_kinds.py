@@ -23,6 +23,15 @@ SPACES = {
     "multi_discrete": {"kind": "multi_discrete", "nvec": [2, 5]},
     "multi_binary": {"kind": "multi_binary", "n": 4},
     "box": {"kind": "box", "shape": [2, 3], "low": -1, "high": [1, 2, 3, 4, 5, 6]},
+    "mixed": {
+        "kind": "mixed",
+        "spaces": {
+            "aim": {"kind": "box", "shape": [2], "low": 0, "high": [800, 600]},
+            "button": {"kind": "discrete", "n": 3},
+            "turn": {"kind": "box", "shape": [1], "low": -1, "high": 1},
+            "gear": {"kind": "multi_discrete", "nvec": [2, 4]},
+        },
+    },
 }
 
 

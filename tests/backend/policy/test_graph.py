@@ -18,7 +18,14 @@ from attract.policy.graph_layers import write_core, write_entry, write_linear, w
 from attract.policy.observation_inputs import Entry
 from attract.policy.parity import check_parity
 from attract.policy.recurrent import GruCore, create_core
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MixedSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+)
 from policies import create_policy, observations_for, randomise
 
 IMAGE = BoxSpace(shape=[12, 9, 3], dtype="uint8")
@@ -34,6 +41,13 @@ DICTIONARY = DictSpace(
     }
 )
 BOX_ACTION = BoxSpace(shape=[2], low=[-2, 0], high=[2, 10])
+MIXED_ACTION = MixedSpace(
+    spaces={
+        "aim": BoxSpace(shape=[2], low=0, high=[800, 600]),
+        "gear": DiscreteSpace(n=2),
+        "button": DiscreteSpace(n=3),
+    }
+)
 
 NETWORKS = {
     "shared": (None, None, {}),
@@ -51,6 +65,7 @@ NETWORKS = {
     "everything": (DICTIONARY, BOX_ACTION, {"recurrent": "lstm", "cnn": "impala", "shared_trunk": False}),
     "multi_discrete": (None, MultiDiscreteSpace(nvec=[2, 5]), {}),
     "multi_binary": (None, MultiBinarySpace(n=4), {}),
+    "mixed": (None, MIXED_ACTION, {"log_std_init": -1.0}),
     "gaussian": (None, BOX_ACTION, {"log_std_init": -1.0, "shared_trunk": True}),
 }
 
@@ -152,6 +167,20 @@ def test_the_action_of_bits_is_one_where_that_is_more_probable():
     action, outputs = shipped("multi_binary", {"kind": "multi_binary", "n": 4})
     assert action.dtype == np.int32 and 0 < action.sum() < action.size
     np.testing.assert_array_equal(action, 1 / (1 + np.exp(-outputs["logits"])) > 0.5)
+
+
+def test_P6_a_mixed_action_is_its_choices_and_then_its_means_in_the_games_units():
+    mask = np.ones((64, 5), np.uint8)
+    mask[:, 0] = 0
+    action, outputs = shipped("mixed", MIXED_ACTION.model_dump(), mask)
+    assert action.dtype == np.float32 and action.shape == (64, 4)
+    # By name: button has 3 choices of which the first is forbidden, gear 2.
+    np.testing.assert_array_equal(action[:, 0], 1 + outputs["logits"][:, 1:3].argmax(1))
+    np.testing.assert_array_equal(action[:, 1], outputs["logits"][:, 3:].argmax(1))
+    unit = outputs["mean"].clip(-1, 1)
+    assert outputs["log_std"].shape == unit.shape == (64, 2)
+    np.testing.assert_allclose(action[:, 2], 400 + 400 * unit[:, 0], rtol=1e-5)
+    np.testing.assert_allclose(action[:, 3], 300 + 300 * unit[:, 1], rtol=1e-5)
 
 
 def test_P6_the_action_of_a_box_is_the_mean_clipped_and_in_the_games_units():

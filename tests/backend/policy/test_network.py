@@ -4,7 +4,14 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import ConfigurationError
 from attract.policy.network import build_distribution
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MixedSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+)
 from policies import create_policy, describe, observations_for, randomise
 
 
@@ -167,6 +174,15 @@ def test_P6_the_gaussians_deviations_are_parameters_of_their_own():
     assert (outputs[:, 2:] == -0.25).all() and outputs[:, :2].unique().numel() == 10
     outputs.sum().backward()
     assert policy.action_log_std.grad.tolist() == [5.0, 5.0]
+
+
+def test_a_pointer_begins_with_a_narrower_spread_than_a_force():
+    aim = BoxSpace(shape=[2], low=0, high=800)
+    mixed = MixedSpace(spaces={"aim": aim, "button": DiscreteSpace(n=3)})
+    for action, given, expected in ((mixed, None, -0.5), (aim, None, 0.5), (mixed, 0.25, 0.25)):
+        policy = create_policy(action=action, log_std_init=given)
+        assert policy.action_log_std.tolist() == [expected, expected]
+    assert policy.policy_head.out_features == 5 and policy.output_sizes == (3, 2, 2)
 
 
 def test_the_distribution_follows_the_action_space():

@@ -61,20 +61,26 @@ def test_C9_large_numbers_are_compared_relatively():
     assert check_parity(policy, model, ZEROS).differences["value"] == pytest.approx(5e-6, rel=0.05)
 
 
-def test_C9_logits_are_compared_with_the_largest_of_their_row():
-    policy = create_policy()
+def test_C9_heads_are_compared_with_the_products_they_are_summed_from():
+    policy = create_policy(BoxSpace(shape=[2]), hidden_sizes=())
     with torch.no_grad():
-        policy.policy_head.bias.zero_()
-        policy.policy_head.bias[0] = 1e3
+        # 2,000 - 2,000 is 0, with the rounding of 4,000; the other logits are 0 of nothing.
+        policy.policy_head.weight.zero_()
+        policy.policy_head.weight[0] = torch.tensor([1000.0, -1000.0])
+        policy.value_head.weight[0] = torch.tensor([500.0, -500.0])
     model = patched(policy)
+    twos = {"obs": torch.full((3, 2), 2.0)}
     with torch.no_grad():
-        policy.policy_head.bias[1] += 5e-3
-    # 0.005 of 1,000 is 5e-6, though the logit itself is small.
-    assert check_parity(policy, model, ZEROS).differences["logits"] == pytest.approx(5e-6, rel=0.05)
+        policy.policy_head.bias[1] += 0.02
+        policy.value_head.bias += 0.01
+    # 0.02 of 4,000 and 0.01 of 2,000 are 5e-6.
+    assert check_parity(policy, model, twos).differences == pytest.approx(
+        {"logits": 5e-6, "value": 5e-6}, rel=0.05
+    )
     with torch.no_grad():
-        policy.policy_head.bias[1] += 1e-2
+        policy.policy_head.bias[2] += 0.05
     with pytest.raises(PolicyError, match=r"C9.*logits"):
-        check_parity(policy, model, ZEROS)
+        check_parity(policy, model, twos)
 
 
 def test_C9_not_a_number_is_no_agreement():
@@ -87,20 +93,6 @@ def test_probes_fit_every_entry():
     probes = probe(create_policy(DictSpace(spaces=spaces)))
     assert probes["view"].shape == (64, 3, 2, 1) and probes["view"].max() > 250
     assert sorted(probes["item"].unique().tolist()) == [0, 1, 2]
-
-
-def test_probes_are_the_games_own_pictures_and_choices_where_there_are_examples():
-    spaces = {
-        "view": BoxSpace(shape=[2], dtype="uint8"),
-        "item": DiscreteSpace(n=3),
-        "x": BoxSpace(shape=[1]),
-    }
-    policy = create_policy(DictSpace(spaces=spaces))
-    examples = {"view": torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8), "item": torch.tensor([2, 0])}
-    probes = probe(policy, examples)
-    assert probes["view"].tolist() == [[1, 2], [3, 4]] * 32
-    assert probes["item"].tolist() == [2, 0] * 32
-    assert torch.equal(probes["x"], probe(policy)["x"])
 
 
 def test_probes_lie_where_the_games_observations_do():

@@ -21,6 +21,7 @@ from attract.schema.spaces import (
     BoxSpace,
     DictSpace,
     DiscreteSpace,
+    MixedSpace,
     MultiDiscreteSpace,
     SetSpace,
 )
@@ -144,6 +145,45 @@ async def test_P6_a_box_action_travels_in_its_unit_space(opened: Callable[..., T
     code = GOOD.replace("asked['seat'] + 1", "[5, 2, -99]")
     # (2 * 5 / 10 - 1, 2 * 4 / 4 - 1, clipped)
     assert await opened(code).play(asked(), described(space)) == [[0, 1, -1]]
+
+
+MIXED = MixedSpace(
+    spaces={
+        "gear": DiscreteSpace(n=3),
+        "aim": BoxSpace(shape=[2], low=0, high=[800, 600]),
+        "button": DiscreteSpace(n=2),
+    }
+)
+
+
+async def test_P6_a_mixed_action_is_an_object_of_its_parts(opened: Callable[..., Table]) -> None:
+    said = "{'aim': [400, 600], 'button': asked['seat'], 'gear': 2}"
+    code = GOOD.replace("asked['seat'] + 1", said)
+    played = await opened(code).play(asked(mask=[[1, 1, 0, 1, 1]]), described(MIXED, mask=True))
+    # Choices by name, then the box: 2 * 400 / 800 - 1, 2 * 600 / 600 - 1.
+    assert played == [[1, 2, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ("[1, 2, 0, 0]", "an object with aim, button, gear is an action"),
+        ("{'aim': [1, 1], 'button': 0}", "an object with aim, button, gear is an action"),
+        ("{'aim': [1, 1], 'button': 0, 'gear': 0, 'x': 1}", "an object with aim, button, gear is an action"),
+        ("{'aim': [1], 'button': 0, 'gear': 1}", "aim: 2 finite numbers are an action"),
+        ("{'aim': [1, float('nan')], 'button': 0, 'gear': 1}", "aim: 2 finite numbers are an action"),
+        ("{'aim': [1, 1], 'button': 2, 'gear': 1}", "button: a whole number from 0 to 1 is an action"),
+        ("{'aim': [1, 1], 'button': 0, 'gear': 0}", "gear: the mask does not allow 0"),
+    ],
+)
+async def test_a_part_of_a_mixed_action_that_is_none_costs_the_default_and_is_named(
+    said: str, says: str, opened: Callable[..., Table]
+) -> None:
+    table = opened(GOOD.replace("asked['seat'] + 1", said))
+    played = await table.play(asked(mask=[[1, 1, 0, 1, 1]]), described(MIXED, mask=True))
+    # Zeros in the game's units, the first choice that is allowed.
+    assert played == [[0, 1, -1, -1]]
+    assert any(says in text for text in table.said), table.said
 
 
 async def test_a_slow_program_has_its_whole_deadline_for_each_question(opened: Callable[..., Table]) -> None:

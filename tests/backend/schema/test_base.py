@@ -14,6 +14,7 @@ from attract.schema.spaces import (
     BoxSpace,
     DictSpace,
     DiscreteSpace,
+    MixedSpace,
     ObservationSpace,
     SetSpace,
 )
@@ -200,6 +201,42 @@ def test_things_of_a_set_have_one_bounded_row_each(shape: object):
 def test_a_set_is_no_action():
     with pytest.raises(ValidationError, match="Input tag 'set'"):
         TypeAdapter(ActionSpace).validate_python({"kind": "set", "max": 4, "shape": [4]})
+
+
+AIM = {"kind": "box", "shape": [2], "low": 0, "high": [800, 600]}
+BUTTON = {"kind": "discrete", "n": 2}
+
+
+def test_a_mixed_action_has_all_choices_and_then_all_numbers_by_name():
+    parts = {"gear": {"kind": "multi_discrete", "nvec": [3, 4]}, "aim": AIM, "button": BUTTON, "Lean": AIM}
+    read = TypeAdapter(ActionSpace).validate_python({"kind": "mixed", "spaces": parts})
+    assert isinstance(read, MixedSpace)
+    assert (read.choices, read.action_shape) == ((2, 3, 4), (7,))
+    assert (read.box.low, read.box.high) == ([0.0] * 4, [800, 600] * 2)
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({}, "at least 2 items"),
+        ({"aim": AIM}, "at least 2 items"),
+        ({f"p{i}": BUTTON for i in range(16)} | {"aim": AIM}, "at most 16 items"),
+        ({"aim": AIM, "lean": AIM}, "has a box and a discrete or multi_discrete part"),
+        ({"a": BUTTON, "b": BUTTON}, "has a box and a discrete or multi_discrete part"),
+        ({"__proto__": AIM, "b": BUTTON}, "'__proto__' is no name"),
+        ({"a\n": AIM, "b": BUTTON}, r"'a\\n' is no name"),
+        ({"a" * 33: AIM, "b": BUTTON}, "is no name: a letter, then up to 31"),
+        ({"aim": AIM, "b": {"kind": "mixed", "spaces": {"aim": AIM, "b": BUTTON}}}, r"spaces\.b\n"),
+        ({"aim": AIM, "b": {"kind": "multi_binary", "n": 2}}, r"spaces\.b\n"),
+        ({"aim": AIM | {"low": None}, "b": BUTTON}, r"spaces\.aim: a box of an action is float32"),
+        ({"aim": AIM | {"dtype": "uint8"}, "b": BUTTON}, r"spaces\.aim: a box of an action is float32"),
+        ({"aim": AIM | {"shape": [4097], "high": 1}, "b": BUTTON}, r"spaces\.aim: 4097 real numbers"),
+        ({"aim": AIM | {"high": [1]}, "b": BUTTON}, r"spaces\.aim"),
+    ],
+)
+def test_a_mixed_action_that_is_none_is_refused_and_its_part_is_named(parts: dict, says: str):
+    with pytest.raises(ValidationError, match=says):
+        MixedSpace.model_validate({"kind": "mixed", "spaces": parts})
 
 
 def test_kind_tells_which_space_it_is():

@@ -3,6 +3,7 @@
 import pytest
 
 from attract.errors import ConfigurationError
+from attract.policy.action_kinds.table import KINDS
 from attract.settings.algorithm import RunContext
 from attract.settings.base import Settings
 from attract.settings.cloning import CloningSettings
@@ -133,12 +134,17 @@ def test_presets_give_it_their_discounts():
 
 
 def test_real_numbers_are_refused_and_what_moves_them_is_named():
-    assert DqnSettings.refuses.keys() & {"box", "discrete", "multi_discrete", "multi_binary"} == {"box"}
+    assert DqnSettings.refuses.keys() & KINDS.keys() == {"box", "mixed"}
     assert "'sac' or 'ppo'" in DqnSettings.refuses["box"]
 
 
+@pytest.mark.parametrize("algorithm", [DqnSettings, SacSettings])
+def test_mixed_actions_are_for_ppo_alone(algorithm):
+    assert algorithm.refuses["mixed"].endswith("choices with real numbers need algorithm 'ppo'")
+
+
 def test_choices_are_refused_and_what_makes_them_is_named():
-    refused = SacSettings.refuses.keys() & {"box", "discrete", "multi_discrete", "multi_binary"}
+    refused = SacSettings.refuses.keys() & KINDS.keys() - {"mixed"}
     assert refused == {"discrete", "multi_discrete", "multi_binary"}
     assert all("'dqn' or 'ppo'" in SacSettings.refuses[kind] for kind in refused)
 

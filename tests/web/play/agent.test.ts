@@ -1,4 +1,5 @@
-import { Agent, AgentError, loadAgent } from "@attract/play";
+import { type Action, Agent, AgentError, loadAgent } from "@attract/play";
+import { flatAction } from "@attract/play/choice";
 import { afterEach, expect, test, vi } from "vitest";
 import { exportOf, filesOf, GOLDEN_POLICIES, observationOf, rowOf } from "./support/golden.ts";
 
@@ -8,6 +9,14 @@ const ROWS = [...Array(NUM_ROWS).keys()];
 afterEach(() => {
   vi.unstubAllGlobals();
 });
+
+function numbersOf(action: Action): number[] {
+  const flat = flatAction(action);
+  return typeof flat === "number" ? [flat] : Array.from(flat);
+}
+
+/** Its first three numbers are choices, and its modes have the others in unit space. */
+const isMixed = (name: string) => name === "mixed";
 
 /** Row `row` of the golden mask, or null. */
 function maskOf(name: string, row: number): number[] | null {
@@ -29,8 +38,8 @@ test.each(Object.keys(GOLDEN_POLICIES))("%s: outputs are torch's, and the likeli
     }
     expect(agent.value).toBe(agent.outputs.get("value")![0]);
     if (golden.description.action.kind !== "box") {
-      const mode = rowOf(golden.modes, row);
-      expect(typeof action === "number" ? [action] : [...action]).toEqual(mode);
+      const mode = rowOf(golden.modes, row).slice(0, isMixed(name) ? 3 : undefined);
+      expect(numbersOf(action).slice(0, mode.length)).toEqual(mode);
     }
   }
 });
@@ -43,9 +52,27 @@ test.each(Object.keys(GOLDEN_POLICIES))("%s: the model that ships decides alike"
     expect(action).toEqual(older.act(observationOf(name, row), options(older)));
     // The graph's own action knows the mask.
     const own = [...now.outputs.get("action")!];
-    for (const [i, x] of (typeof action === "number" ? [action] : [...action]).entries()) {
+    for (const [i, x] of numbersOf(action).entries()) {
       expect(own[i]).toBeCloseTo(x, 4);
     }
+  }
+});
+
+test("a mixed action has its parts by name, and its mask may have those too", () => {
+  const golden = GOLDEN_POLICIES.mixed;
+  const agent = new Agent(filesOf("mixed"));
+  for (const row of ROWS) {
+    const flat = maskOf("mixed", row)!;
+    // Sorted by name: button has 4 choices, gear 2 and 3.
+    const mask = { gear: flat.slice(4), button: flat.slice(0, 4) };
+    const action = agent.act(observationOf("mixed", row), { mask }) as Record<string, Float32Array>;
+    expect(Object.keys(action)).toEqual(["button", "gear", "aim", "lean"]);
+    const [button, one, two, x, y, lean] = rowOf(golden.modes, row);
+    expect([action.button, ...action.gear]).toEqual([button, one, two]);
+    const clip = (value: number) => Math.min(Math.max(value, -1), 1);
+    expect(action.aim[0]).toBeCloseTo(2 * clip(x), 4);
+    expect(action.aim[1]).toBeCloseTo(5 + 5 * clip(y), 4);
+    expect(action.lean[0]).toBeCloseTo(clip(lean), 4);
   }
 });
 
@@ -66,7 +93,7 @@ test("a box's mean is clipped and given in the game's units", () => {
   }
 });
 
-test.each(["masked", "multi_discrete", "dict"])(
+test.each(["masked", "multi_discrete", "dict", "mixed"])(
   "%s: with temperature 1 it draws as training does",
   (name) => {
     const golden = GOLDEN_POLICIES[name];
@@ -74,7 +101,8 @@ test.each(["masked", "multi_discrete", "dict"])(
       const draws = rowOf(golden.uniforms, row);
       const agent = new Agent(filesOf(name), { temperature: 1, random: () => draws.shift()! });
       const action = agent.act(observationOf(name, row), { mask: maskOf(name, row) });
-      expect(typeof action === "number" ? [action] : [...action]).toEqual(rowOf(golden.actions, row));
+      const drawn = rowOf(golden.actions, row).slice(0, isMixed(name) ? 3 : undefined);
+      expect(numbersOf(action).slice(0, drawn.length)).toEqual(drawn);
     }
   },
 );

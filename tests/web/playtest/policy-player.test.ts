@@ -1,4 +1,5 @@
 import { Agent } from "@attract/play";
+import { flatAction } from "@attract/play/choice";
 import type { PlaytestPolicy } from "@attract/schema";
 import type { GameDefinition, StartContext } from "attract/contract";
 import { createSequentialRandom, STREAM } from "attract/random";
@@ -79,7 +80,8 @@ test.each(["lstm", "gru", "gaussian", "masked", "multi_discrete", "multi_binary"
     const said = Array.from({ length: STEPS }, () => {
       const seen = [0, 1, 2].map(() => Math.fround(4 * stream.random() - 2));
       const choice = agent.act(seen, { mask: game.actionMask === true ? mask : null });
-      return typeof choice === "number" ? [choice] : [...choice];
+      const flat = flatAction(choice);
+      return typeof flat === "number" ? [flat] : Array.from(flat);
     });
     const rows = rowsOf(name, "greedy");
     if (action.kind !== "box") expect(rows).toEqual(said);

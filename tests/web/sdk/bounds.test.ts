@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { GameOptions } from "../../../web/sdk/src/contract.ts";
 import { defineGame } from "../../../web/sdk/src/define-game.ts";
-import { box, dict, discrete, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
+import { box, dict, discrete, mixed, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
 import { CountingGame } from "./counting-game.ts";
 
 type Options = Partial<GameOptions>;
@@ -80,6 +80,17 @@ const WITH: Readonly<Record<string, (value: number) => Options>> = {
   "discrete.n": choices,
   "multi_discrete.nvec": (length) => ({ action: multiDiscrete(Array(length).fill(2)) }),
   "multi_discrete.nvec[]": (n) => ({ action: multiDiscrete([2, n]) }),
+  // One part more or less beside the two that there have to be.
+  "mixed.spaces": (count) => ({
+    action: mixed(
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [
+          `part${i}`,
+          i === 0 ? discrete(2) : box({ shape: [1], low: -1, high: 1 }),
+        ]),
+      ),
+    ),
+  }),
   "multi_binary.n": (n) => ({ action: multiBinary(n) }),
 };
 

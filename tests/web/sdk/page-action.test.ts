@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
-import { box, definePageGame, discrete, type PageGameOptions } from "../../../web/sdk/src/page/index.ts";
+import {
+  box,
+  definePageGame,
+  discrete,
+  mixed,
+  type PageGameOptions,
+} from "../../../web/sdk/src/page/index.ts";
 import { pressAction } from "../../../web/sdk/src/page-action.ts";
 import type { PointerPlace } from "../../../web/sdk/src/page-adapter.ts";
+import type { GivenAction } from "../../../web/sdk/src/values.ts";
 
 const WINDOW = { innerWidth: 800, innerHeight: 600 };
 
 /** What hands are given at `progress` of a step. */
-function pressed(options: Partial<PageGameOptions>, action: number | number[], progress = 0): unknown[] {
+function pressed(options: Partial<PageGameOptions>, action: GivenAction, progress = 0): unknown[] {
   let said: unknown[] = [];
   const definition = definePageGame({
     id: "Hop-v1",
@@ -55,6 +62,26 @@ test("what is tapped is let go halfway through the step", () => {
   expect(pressed(taps, 1, 0.5)).toEqual([[], "lift"]);
   expect(pressed({ ...taps, taps: false }, 1, 0.75)).toEqual([["Space"], [3, 4, "press"]]);
   expect(() => pressed({ ...taps, ticksPerStep: 1 }, 1)).toThrow("needs a step of two frames at least");
+});
+
+test("a mixed action is a place of the pointer, and choices that press there", () => {
+  const shooter: Partial<PageGameOptions> = {
+    action: mixed({
+      aim: box({ shape: [2], low: 0, high: [800, 600] }),
+      button: discrete(["hold", "fire", "alt"]),
+      legs: discrete(["stand", "run"]),
+    }),
+    keys: { run: ["ShiftLeft"], alt: ["KeyE"] },
+    pointers: { aim: "move", fire: "press", alt: "right" },
+  };
+  const aim = Float32Array.of(400, 300);
+  expect(pressed(shooter, { aim, button: 0, legs: 0 })).toEqual([[], [400, 300, "move"]]);
+  expect(pressed(shooter, { aim, button: 1, legs: 1 })).toEqual([["ShiftLeft"], [400, 300, "press"]]);
+  expect(pressed(shooter, { aim, button: 2, legs: 1 })).toEqual([
+    ["KeyE", "ShiftLeft"],
+    [400, 300, "right"],
+  ]);
+  expect(pressed({ ...shooter, taps: true }, { aim, button: 1, legs: 1 }, 0.5)).toEqual([[], "lift"]);
 });
 
 test("of several agents all keys are held at once", () => {

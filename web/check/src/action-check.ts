@@ -11,6 +11,7 @@ import {
   isScalarAction,
   leafLimits,
   maskGroups,
+  mixedParts,
   numActionComponents,
   numChoices,
 } from "attract/spaces";
@@ -187,7 +188,9 @@ class ActionFindings {
     const what =
       action.kind === "discrete"
         ? `update(deltaTime, action) gets a number, 0 to ${action.n - 1}`
-        : "update(deltaTime, action) gets an array with a number for each component";
+        : action.kind === "mixed"
+          ? `update(deltaTime, action) gets an object with ${Object.keys(action.spaces).join(", ")}`
+          : "update(deltaTime, action) gets an array with a number for each component";
     return `${what}: check that it reaches what it should move, and that the observation or the reward shows it`;
   }
 
@@ -351,5 +354,10 @@ function choiceName(space: ActionSpace, component: number, choice: number): stri
     const label = space.labels?.[choice];
     return label === undefined ? `action ${choice}` : `action ${choice} ${JSON.stringify(label)}`;
   }
-  return `action[${component}] = ${choiceValue(space, component, choice)}`;
+  const value = choiceValue(space, component, choice);
+  if (space.kind !== "mixed") return `action[${component}] = ${value}`;
+  const part = mixedParts(space).findLast(({ from }) => from <= component);
+  const label = part?.space.kind === "discrete" ? part.space.labels?.[choice] : undefined;
+  const place = part?.isScalar ? "" : `[${component - (part?.from ?? 0)}]`;
+  return `action.${part?.name}${place} = ${label === undefined ? value : JSON.stringify(label)}`;
 }

@@ -1,6 +1,6 @@
 /** A trained policy that plays in a page of its own: no ONNX Runtime, no WebAssembly, no eval. */
 
-import { type Action, type Chooser, chooserOf, type Mask } from "./choice.ts";
+import { type Action, type Chooser, chooserOf, flatMask, type Mask } from "./choice.ts";
 import { choosePolicy, type PolicyDocument } from "./document.ts";
 import { AgentError } from "./errors.ts";
 import { Network } from "./network.ts";
@@ -36,8 +36,8 @@ export interface AgentOptions {
 }
 
 export interface ActOptions {
-  /** What is allowed now, of a game with an action mask. */
-  mask?: Mask | null;
+  /** What is allowed now, of a game with an action mask; of a mixed action by the names of its parts, or flat. */
+  mask?: Mask | Readonly<Record<string, Mask>> | null;
   /** Memory of a recurrent policy, read and written in place; the agent's own without it. See `newState`. */
   state?: Float32Array;
 }
@@ -154,7 +154,8 @@ export class Agent {
    * @returns what the game's `update` takes.
    * @throws AgentError when the observation or the mask is not the game's.
    */
-  act(observation: Observation, { mask = null, state = this.#state }: ActOptions = {}): Action {
+  act(observation: Observation, { mask: given = null, state = this.#state }: ActOptions = {}): Action {
+    const mask = given === null ? null : flatMask(given);
     this.#checkMask(mask);
     if (state.length !== this.#stateSize) {
       throw new AgentError(`state: expected ${this.#stateSize} numbers (newState()), got ${state.length}`);
@@ -175,7 +176,7 @@ export class Agent {
    *
    * @param look asked for the observation when it is needed, and for the mask where the game has one.
    */
-  tick(look: () => Observation, maskOf?: () => Mask | null): Action {
+  tick(look: () => Observation, maskOf?: () => ActOptions["mask"]): Action {
     if (this.#held === null || this.#ticks % this.ticksPerStep === 0) {
       this.#held = this.act(look(), { mask: maskOf?.() ?? null });
     }

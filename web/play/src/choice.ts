@@ -8,10 +8,18 @@ export type ActionSpace =
   | { kind: "discrete"; n: number; labels?: string[] | null }
   | { kind: "multi_discrete"; nvec: number[] }
   | { kind: "multi_binary"; n: number }
-  | { kind: "box"; shape: number[]; low: number | number[]; high: number | number[] };
+  | BoxSpace
+  | { kind: "mixed"; spaces: Record<string, PartSpace> };
+
+type BoxSpace = { kind: "box"; shape: number[]; low: number | number[]; high: number | number[] };
+type PartSpace = Extract<ActionSpace, { kind: "discrete" | "multi_discrete" | "box" }>;
 
 /** A number; or several choices, switches, or the numbers of a box in the game's units. */
-export type Action = number | Int32Array | Float32Array;
+type PlainAction = number | Int32Array | Float32Array;
+/** The same; of a mixed action one for each part, by name. */
+export type Action = PlainAction | Record<string, PlainAction>;
+
+export type FlatAction = number | ArrayLike<number>;
 
 /** Which choices are allowed, 1 or true, as the game's `action_mask` has them; of several choices side by side. */
 export type Mask = ArrayLike<number | boolean>;
@@ -41,7 +49,7 @@ export function chooserOf(space: ActionSpace): Chooser {
   if (space.kind === "discrete") return new Choices([space.n], true);
   if (space.kind === "multi_discrete") return new Choices(space.nvec, false);
   if (space.kind === "multi_binary") return new Switches(space.n);
-  return new Box(space);
+  return space.kind === "mixed" ? new Mixed(space.spaces) : new Box(space);
 }
 
 class Choices implements Chooser {
@@ -60,15 +68,15 @@ class Choices implements Chooser {
     mask: Mask | null,
     temperature: number,
     random: () => number,
-  ): Action {
+  ): PlainAction {
     return this.#each(outputs.get("logits")!, mask, temperature, random);
   }
 
-  guess(mask: Mask | null, random: () => number): Action {
+  guess(mask: Mask | null, random: () => number): PlainAction {
     return this.#each(new Float32Array(this.maskSize), mask, 1, random);
   }
 
-  #each(logits: Numbers, mask: Mask | null, temperature: number, random: () => number): Action {
+  #each(logits: Numbers, mask: Mask | null, temperature: number, random: () => number): PlainAction {
     const chosen = new Int32Array(this.#nvec.length);
     let at = 0;
     for (const [component, n] of this.#nvec.entries()) {
@@ -138,12 +146,18 @@ class Box implements Chooser {
   readonly #low: Float64Array;
   readonly #high: Float64Array;
 
-  constructor(space: ActionSpace & { kind: "box" }) {
-    const size = space.shape.reduce((product, dim) => product * dim, 1);
-    const each = (bound: number | number[]): Float64Array =>
-      Float64Array.from({ length: size }, (_, i) => (typeof bound === "number" ? bound : bound[i]));
-    this.#low = each(space.low);
-    this.#high = each(space.high);
+  /** @param boxes side by side. */
+  constructor(...boxes: readonly BoxSpace[]) {
+    const each = (side: "low" | "high"): Float64Array =>
+      Float64Array.from(
+        boxes.flatMap(({ shape, [side]: bound }) => {
+          return Array.from({ length: boxSize({ shape }) }, (_, i) =>
+            typeof bound === "number" ? bound : bound[i],
+          );
+        }),
+      );
+    this.#low = each("low");
+    this.#high = each("high");
   }
 
   choose(
@@ -151,7 +165,7 @@ class Box implements Chooser {
     _mask: Mask | null,
     temperature: number,
     random: () => number,
-  ): Action {
+  ): Float32Array {
     const mean = outputs.get("mean")!;
     const logStd = outputs.get("log_std")!;
     return this.#scaled((i) => {
@@ -160,7 +174,7 @@ class Box implements Chooser {
     });
   }
 
-  guess(_mask: Mask | null, random: () => number): Action {
+  guess(_mask: Mask | null, random: () => number): Float32Array {
     return this.#scaled(() => 2 * random() - 1);
   }
 
@@ -171,6 +185,77 @@ class Box implements Chooser {
       return low + ((clipped + 1) / 2) * (this.#high[i] - low);
     });
   }
+}
+
+function boxSize({ shape }: Pick<BoxSpace, "shape">): number {
+  return shape.reduce((product, dim) => product * dim, 1);
+}
+
+/** Choices and boxes by name: all choices are one part of the outputs, all boxes another, each by sorted name. */
+class Mixed implements Chooser {
+  readonly maskSize: number;
+  readonly #choices: Choices;
+  readonly #box: Box;
+  readonly #parts: readonly (readonly [name: string, part: PartSpace])[];
+
+  constructor(spaces: Record<string, PartSpace>) {
+    const parts = Object.entries(spaces).sort(([a], [b]) => (a < b ? -1 : 1));
+    const boxes = parts.filter(([, { kind }]) => kind === "box");
+    const chosen = parts.filter(([, { kind }]) => kind !== "box");
+    this.#parts = [...chosen, ...boxes];
+    this.#choices = new Choices(
+      chosen.flatMap(([, part]) => (part.kind === "discrete" ? [part.n] : (part as { nvec: number[] }).nvec)),
+      false,
+    );
+    this.#box = new Box(...boxes.map(([, part]) => part as BoxSpace));
+    this.maskSize = this.#choices.maskSize;
+  }
+
+  choose(
+    outputs: ReadonlyMap<string, Numbers>,
+    mask: Mask | null,
+    temperature: number,
+    random: () => number,
+  ): Action {
+    const chosen = this.#choices.choose(outputs, mask, temperature, random) as Int32Array;
+    return this.#named(chosen, this.#box.choose(outputs, null, temperature, random));
+  }
+
+  guess(mask: Mask | null, random: () => number): Action {
+    const chosen = this.#choices.guess(mask, random) as Int32Array;
+    return this.#named(chosen, this.#box.guess(null, random));
+  }
+
+  #named(chosen: Int32Array, moved: Float32Array): Action {
+    const named: Record<string, PlainAction> = {};
+    const from = { chosen: 0, moved: 0 };
+    for (const [name, part] of this.#parts) {
+      if (part.kind === "box") {
+        named[name] = moved.slice(from.moved, from.moved + boxSize(part));
+        from.moved += boxSize(part);
+      } else {
+        const size = part.kind === "discrete" ? 1 : part.nvec.length;
+        const own = chosen.slice(from.chosen, from.chosen + size);
+        named[name] = part.kind === "discrete" ? own[0] : own;
+        from.chosen += size;
+      }
+    }
+    return named;
+  }
+}
+
+/** An action as an instance takes it: of a mixed one its parts in the order of their components. */
+export function flatAction(action: Action): FlatAction {
+  if (typeof action === "number" || ArrayBuffer.isView(action)) return action as FlatAction;
+  return Object.values(action).flatMap((part) => (typeof part === "number" ? [part] : Array.from(part)));
+}
+
+/** A mask by the names of its parts as the model takes it. */
+export function flatMask(mask: Mask | Readonly<Record<string, Mask>>): Mask {
+  if (typeof mask.length === "number") return mask as Mask;
+  const named = mask as Readonly<Record<string, Mask>>;
+  const names = Object.keys(named).sort((a, b) => (a < b ? -1 : 1));
+  return names.flatMap((name) => Array.from(named[name]));
 }
 
 /** A draw of the standard normal distribution (Box and Muller 1958). */

@@ -1,7 +1,7 @@
 /** Agents as what `createPlayer` of `attract/page` asks for actions. */
 
 import type { Agent, Observation } from "./agent.ts";
-import type { Action, Mask } from "./choice.ts";
+import { type FlatAction, flatAction, type Mask } from "./choice.ts";
 
 /** What is read of a game's instance; per agent. */
 export interface Seen {
@@ -13,8 +13,11 @@ export interface Seen {
 }
 
 export interface AgentController {
-  /** An action, or in a game of several agents one for each. `begins`: 1 where a new trajectory begins. */
-  choose(seen: Seen, begins: ArrayLike<number>): Action | Action[];
+  /**
+   * An action as an instance takes it, a mixed one flat, or in a game of several agents one for each. `begins`: 1 where a new
+   * trajectory begins.
+   */
+  choose(seen: Seen, begins: ArrayLike<number>): FlatAction | FlatAction[];
 }
 
 /**
@@ -23,13 +26,13 @@ export interface AgentController {
  * An inactive agent keeps its last action, which is not read.
  */
 export function controllerOf(agents: readonly Agent[]): AgentController {
-  const held: Action[] = agents.map(() => 0);
+  const held: FlatAction[] = agents.map(() => 0);
   return {
     choose({ views, masks, active }, begins) {
       agents.forEach((agent, i) => {
         if (begins[i] === 1) agent.reset();
         if (active[i] !== 1) return;
-        held[i] = agent.act(views[i], { mask: masks[i].length > 0 ? masks[i] : null });
+        held[i] = flatAction(agent.act(views[i], { mask: masks[i].length > 0 ? masks[i] : null }));
       });
       return agents.length === 1 ? held[0] : [...held];
     },

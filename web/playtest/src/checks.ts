@@ -1,6 +1,16 @@
 /** A thread of the sandbox that checks or playtests its game, or plays its episodes again, and says what it found. */
 
-import type { Answer, CheckGame, GameChecked, PlaytestGame, ReplayEpisodes, Tensor } from "@attract/schema";
+import type {
+  Answer,
+  CheckGame,
+  GameChecked,
+  PlayAgain,
+  PlayedAgain,
+  PlaytestGame,
+  ReplayEpisodes,
+  Tensor,
+} from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { checkGame, type GameReport } from "../../check/src/check.ts";
 import { ForbiddenCalls } from "../../check/src/forbidden-globals.ts";
@@ -12,12 +22,16 @@ import { loadGame } from "../../worker/src/game/load-game.ts";
 import {
   type CheckNews,
   failedCheck,
+  failedPlay,
   failedPlaytest,
   failedReplay,
   type GameOrder,
 } from "../../worker/src/host/game-checker.ts";
 import { checkPageGame } from "../../worker/src/page/page-check.ts";
+import { PageFrames } from "../../worker/src/page/page-frames.ts";
 import type { AskOutside } from "../../worker/src/policy/outside-policy.ts";
+import { replay as replayLease } from "../../worker/src/rollout/replay.ts";
+import { Yielder } from "../../worker/src/rollout/yielding.ts";
 import { playtestGame } from "./playtest.ts";
 import { ThreadErrors } from "./thread-errors.ts";
 
@@ -123,6 +137,39 @@ async function replay(order: ReplayEpisodes, module: GameModule, post: Post): Pr
   post({ type: "answered", answer: await replayEpisodes(order, definition, post) });
 }
 
+async function playAgain(order: PlayAgain, module: GameModule, post: Post): Promise<void> {
+  silenceConsole();
+  let answer: PlayedAgain;
+  try {
+    answer = await playedAgain(order, await loadGame(module), post);
+  } catch (error) {
+    answer = failedPlay(order, reportOf(error, NOWHERE, "load").text);
+  }
+  post({ type: "answered", answer });
+}
+
+async function playedAgain(order: PlayAgain, game: GameDefinition, post: Post): Promise<PlayedAgain> {
+  const { replay_id, lease, seat } = order;
+  const frames = game.page === undefined ? null : new PageFrames(game, { maxCopies: 1, isFresh: true });
+  const yielder = new Yielder();
+  const blocks: Uint8Array<ArrayBuffer>[] = [];
+  try {
+    await replayLease(lease, {
+      definition: frames?.definition ?? game,
+      preloaded: frames,
+      seat,
+      yieldTurn: () => yielder.yield(),
+      now: () => performance.now(),
+      emit: ({ bytes }) => blocks.push(bytes),
+      isVoid: () => false,
+      progressed: (steps) => post({ type: "phase", phase: `the replay, after ${steps} steps` }),
+    });
+  } finally {
+    frames?.close();
+  }
+  return { type: "played_again", replay_id, blocks, problem: null };
+}
+
 async function playtest(order: PlaytestGame, module: GameModule, post: Post, ask: AskOutside): Promise<void> {
   const began = performance.now();
   const errors = new ThreadErrors();
@@ -153,6 +200,7 @@ export function serveCheck(port: MessagePort, module: GameModule): void {
     if (data.type === "answer") answered(data.action);
     else if (data.type === "check_game") void answer(data, module, post);
     else if (data.type === "replay_episodes") void replay(data, module, post);
+    else if (data.type === "play_again") void playAgain(data, module, post);
     else {
       const order = { run_id: null, order_id: data.playtest_id };
       void playtest(data, module, post, (question) => {

@@ -50,8 +50,8 @@ export function idleAction({ action, idle }: GameDefinition): number[] {
 }
 
 /** The action of a label, or of a person's key, as it travels. Raises ConfigurationError where there is no such. */
-export function namedAction({ action, keys = {} }: GameDefinition, name: string): number[] {
-  return asRecorded(action, resolveAction("press", action, keys[name] ?? name));
+export function namedAction({ action, keys = {}, idle }: GameDefinition, name: string): number[] {
+  return asRecorded(action, resolveAction("press", action, keys[name] ?? name, idle));
 }
 
 function restAction(space: ActionSpace): number[] {

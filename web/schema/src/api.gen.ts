@@ -1511,6 +1511,10 @@ export interface PlaytestFinding {
    */
   id: string;
   /**
+   * A warning fails no build.
+   */
+  level: "warn" | "error";
+  /**
    * One sentence.
    */
   text: string;

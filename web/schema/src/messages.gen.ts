@@ -9,6 +9,7 @@ export type FromBrowser =
   | GameFailed
   | GameChecked
   | EpisodesReplayed
+  | PlayedAgain
   | GamePlaytested
   | HostStatus
   | Ask
@@ -30,6 +31,7 @@ export type FromHost =
   | GameFailed
   | GameChecked
   | EpisodesReplayed
+  | PlayedAgain
   | GamePlaytested
   | HostStatus
   | Ask
@@ -59,6 +61,7 @@ export type ToBrowser =
   | Assignment
   | CheckGame
   | ReplayEpisodes
+  | PlayAgain
   | PlaytestGame
   | Answer
   | RunEnded
@@ -72,7 +75,15 @@ export type ToBrowser =
  * Any message of direction ToHost.
  */
 export type ToHost =
-  Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | Answer | RunEnded;
+  | Refused
+  | WelcomeHost
+  | Assignment
+  | CheckGame
+  | ReplayEpisodes
+  | PlayAgain
+  | PlaytestGame
+  | Answer
+  | RunEnded;
 /**
  * Any message of direction ToWorker.
  */
@@ -764,7 +775,7 @@ export interface GameDescription {
   max_steps: number | null;
   num_agents: number;
   observation: BoxSpace | SetSpace | DictSpace;
-  action: DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace;
+  action: DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace | MixedSpace;
   action_mask: boolean;
   keys: {
     [k: string]: number | number[];
@@ -794,6 +805,15 @@ export interface GameDescription {
    */
   picture_stacks: {
     [k: string]: number;
+  };
+}
+/**
+ * Named boxes and choices that are one action: all choices, then all real numbers, by sorted name.
+ */
+export interface MixedSpace {
+  kind: "mixed";
+  spaces: {
+    [k: string]: BoxSpace | DiscreteSpace | MultiDiscreteSpace;
   };
 }
 /**
@@ -902,6 +922,23 @@ export interface GameFinding {
   stack: string | null;
   method: MethodSource | null;
   recorded: RecordedEpisode | null;
+}
+/**
+ * Host: what came of a `play_again`.
+ */
+export interface PlayedAgain {
+  type: "played_again";
+  replay_id: number;
+  /**
+   * Each a `block` as a worker sends it; none of a game that fails as soon as it begins.
+   *
+   * @maxItems 64
+   */
+  blocks: Uint8Array[];
+  /**
+   * Why there are none.
+   */
+  problem: string | null;
 }
 /**
  * Host: the result of a `playtest_game`.
@@ -1280,6 +1317,46 @@ export interface LeaseVoid {
   reason: string;
 }
 /**
+ * Host: load this game in a worker of its own, do this `replay` lease there, answer `played_again`.
+ */
+export interface PlayAgain {
+  type: "play_again";
+  replay_id: number;
+  game: GameReference;
+  seat: WelcomeWorker;
+  lease: Lease;
+  /**
+   * The host gives up the game after so long.
+   */
+  budget_seconds: number;
+}
+/**
+ * The worker is admitted to the run.
+ */
+export interface WelcomeWorker {
+  type: "welcome_worker";
+  run_id: string;
+  worker_id: number;
+  game: GameReference;
+  description: GameDescription;
+  /**
+   * @minItems 1
+   * @maxItems 8192
+   */
+  instance_ids: number[];
+  /**
+   * The run seed, key of the `game`, `parameters` and `action` streams of training.
+   */
+  seed: Seed;
+  horizon: number;
+  max_frame_bytes: number;
+  progress_seconds: number;
+  /**
+   * Numbers of a slot's packed recurrent state, the same for every policy of the run; 0: feed-forward.
+   */
+  state_size: number;
+}
+/**
  * A test of the game that begins in recorded episodes.
  */
 export interface PlaytestDrill {
@@ -1439,30 +1516,4 @@ export interface WelcomeHost {
   type: "welcome_host";
   host_id: string;
   tier: "local" | "invited" | "public";
-}
-/**
- * The worker is admitted to the run.
- */
-export interface WelcomeWorker {
-  type: "welcome_worker";
-  run_id: string;
-  worker_id: number;
-  game: GameReference;
-  description: GameDescription;
-  /**
-   * @minItems 1
-   * @maxItems 8192
-   */
-  instance_ids: number[];
-  /**
-   * The run seed, key of the `game`, `parameters` and `action` streams of training.
-   */
-  seed: Seed;
-  horizon: number;
-  max_frame_bytes: number;
-  progress_seconds: number;
-  /**
-   * Numbers of a slot's packed recurrent state, the same for every policy of the run; 0: feed-forward.
-   */
-  state_size: number;
 }

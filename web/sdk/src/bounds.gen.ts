@@ -5,6 +5,8 @@ export const MAX_AMOUNT = 1e+30;
 export const HUGE_REWARD = 1e+09;
 /** Numbers of one box. */
 export const MAX_ELEMENTS = 16777216;
+/** Real numbers of a mixed action. */
+export const MAX_NUMBERS = 4096;
 /** By field of a game's description: what the server takes. */
 export const GAME_BOUNDS = {
   "id": [
@@ -107,6 +109,15 @@ export const SPACE_BOUNDS = {
         "of": "value",
         "min": 1,
         "max": 65536
+      }
+    ]
+  },
+  "mixed": {
+    "spaces": [
+      {
+        "of": "length",
+        "min": 2,
+        "max": 16
       }
     ]
   },

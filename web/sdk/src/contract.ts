@@ -4,9 +4,9 @@ import type { Context2D } from "./context-2d.ts";
 import type { PageAdapter } from "./page-adapter.ts";
 import type { GameRandom } from "./random.ts";
 import type { ActionSpace, ObservationSpace } from "./spaces.ts";
-import type { ObservationValue, PerAgent } from "./values.ts";
+import type { GivenAction, ObservationValue, PerAgent } from "./values.ts";
 
-export type { ObservationValue, PerAgent } from "./values.ts";
+export type { Action, GivenAction, ObservationValue, PerAgent } from "./values.ts";
 
 /** Version of this contract, stamped on every definition. */
 export const CONTRACT_VERSION = 1;
@@ -17,8 +17,12 @@ export type BoxView = Float32Array | Uint8Array | Int32Array;
 /** Where one agent's observation lies: a flat typed array, or for a `dict` one per name. */
 export type ObservationView = BoxView | Record<string, BoxView>;
 
-/** One agent's action: an index for `discrete`, a number per component otherwise. */
-export type Action = number | ArrayLike<number>;
+/** How an option names an action: a label, an index, a number per component; of a `mixed` action an object of such. */
+export type ActionName =
+  | string
+  | number
+  | readonly number[]
+  | Readonly<Record<string, string | number | readonly number[]>>;
 
 /**
  * Buffers the game may write into instead of returning an observation; the same object in every call of one instance.
@@ -29,7 +33,7 @@ export type Action = number | ArrayLike<number>;
 export interface Out<View = any, Mask = Uint8Array> {
   /** The batch's own memory: fill it and return no observation. */
   observation: View;
-  /** One byte per choice, 1 = allowed; all ones at start. Null unless the definition says `actionMask: true`. */
+  /** One byte per choice, 1 = allowed; all ones at start; of a `mixed` action by the names of its parts. Null unless the definition says `actionMask: true`. */
   actionMask: Mask | null;
 }
 
@@ -76,7 +80,7 @@ export interface GameAhead {
   /** Play what the next `start` returns. */
   start(context: StartContext): Promise<void>;
   /** Play the `update`s of a step of so many ticks; null: they need not be awaited. */
-  step(action: Action | ArrayLike<Action>, ticks: number): Promise<void> | null;
+  step(action: GivenAction, ticks: number): Promise<void> | null;
   /** Optional: called at each start with the next episode's probable random numbers, so that it can be prepared. */
   expect?(random: StartContext["random"]): void;
 }
@@ -126,9 +130,9 @@ export interface GameOptions {
   /** Whether the game fills `out.actionMask`. */
   actionMask?: boolean;
   /** `KeyboardEvent.code` to a label, index or value of the action space, to play by hand. */
-  keys?: Record<string, string | number | readonly number[]>;
+  keys?: Record<string, ActionName>;
   /** The action while no key is held. Default: that of the last key, as in Snake. */
-  idle?: string | number | readonly number[];
+  idle?: ActionName;
   parameters?: Record<string, ParameterRange>;
   metrics?: Record<string, MetricReduction>;
   /** What one `update` may reward an agent with, both ends included; anything else is an error of the game. Default: any number. */

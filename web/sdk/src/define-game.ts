@@ -1,7 +1,7 @@
 /** `defineGame`: checks a definition where it is written, so that mistakes point at the game's own file. */
 
 import { checkGameBounds } from "./bounds.ts";
-import { CONTRACT_VERSION, type GameDefinition, type GameOptions } from "./contract.ts";
+import { type ActionName, CONTRACT_VERSION, type GameDefinition, type GameOptions } from "./contract.ts";
 import { ConfigurationError, show } from "./errors.ts";
 import { nearestName } from "./nearest-name.ts";
 import {
@@ -9,6 +9,8 @@ import {
   actionMaskSize,
   checkSpace,
   leafLimits,
+  type MixedSpace,
+  mixedParts,
   numActionComponents,
   numChoices,
 } from "./spaces.ts";
@@ -97,13 +99,13 @@ export function checkDefinition(definition: unknown): asserts definition is Game
   });
 }
 
-/** Raises ConfigurationError for an unknown option, with the name that was probably meant. */
-export function checkOptionNames(options: object, known: readonly string[]): void {
+/** Raises ConfigurationError for an unknown option, with the name that was probably meant; `under`: what it is one of. */
+export function checkOptionNames(options: object, known: readonly string[], under = ""): void {
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const near = nearestName(name, known);
     const hint = near === null ? "" : `did you mean ${near}? `;
-    throw new ConfigurationError(name, `unknown option; ${hint}known: ${known.join(", ")}`);
+    throw new ConfigurationError(`${under}${name}`, `unknown option; ${hint}known: ${known.join(", ")}`);
   }
 }
 
@@ -147,12 +149,22 @@ export function maxSteps(
   );
 }
 
-/** The index or values meant by `action`: a label, an index, or one number per component. Raises ConfigurationError. */
+/**
+ * The index or values meant by `action`: a label, an index, one number per component, or parts of a mixed action.
+ *
+ * @param idle names the values of what a mixed action leaves out. Default: zeros. Raises ConfigurationError.
+ */
 export function resolveAction(
   field: string,
   space: ActionSpace,
-  action: string | number | readonly number[],
+  action: ActionName,
+  idle?: ActionName,
 ): number | number[] {
+  if (space.kind === "mixed") {
+    const zeros = new Array<number>(numActionComponents(space)).fill(0);
+    const rest = idle === undefined ? zeros : resolveParts("idle", space, idle, zeros);
+    return resolveParts(field, space, action, rest);
+  }
   if (space.kind === "discrete") {
     const index = typeof action === "string" ? (space.labels ?? []).indexOf(action) : action;
     if (typeof index === "number" && Number.isInteger(index) && index >= 0 && index < space.n) return index;
@@ -172,6 +184,32 @@ export function resolveAction(
       throw new ConfigurationError(field, `component ${i} cannot be ${show(value)}`);
   });
   return [...(action as number[])];
+}
+
+function resolveParts(field: string, space: MixedSpace, action: ActionName, rest: number[]): number[] {
+  const parts = mixedParts(space);
+  let given = action;
+  if (typeof given === "string") {
+    const label = given;
+    const own = parts.filter(({ space: part }) => part.kind === "discrete" && part.labels?.includes(label));
+    if (own.length === 1) given = { [own[0].name]: label };
+  }
+  const names = parts.map(({ name }) => name);
+  if (typeof given !== "object" || Array.isArray(given))
+    throw new ConfigurationError(
+      field,
+      `needs an object with some of ${names.join(", ")}, or the label of one choice, got ${show(action)}`,
+    );
+  checkOptionNames(given, names, `${field}.`);
+  return parts.reduce(
+    (values, { name, space: part, from, size }) => {
+      const said = (given as Record<string, string | number | number[]>)[name];
+      if (said !== undefined)
+        values.splice(from, size, ...[resolveAction(`${field}.${name}`, part, said)].flat());
+      return values;
+    },
+    [...rest],
+  );
 }
 
 function isLegalComponent(space: ActionSpace, value: unknown, c: number): boolean {

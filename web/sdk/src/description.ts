@@ -52,7 +52,7 @@ export function describe(definition: GameDefinition): GameDescription {
   const { action } = definition;
   const keys: Record<string, number | number[]> = {};
   for (const [code, value] of Object.entries(definition.keys ?? {}))
-    keys[code] = resolveAction(`keys.${code}`, action, value);
+    keys[code] = resolveAction(`keys.${code}`, action, value, definition.idle);
   return {
     contract_version: CONTRACT_VERSION,
     id: definition.id,

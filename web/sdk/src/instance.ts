@@ -29,7 +29,7 @@ import {
   readFlag,
   rewardError,
 } from "./results.ts";
-import { actionMaskSize } from "./spaces.ts";
+import { actionMaskSize, createNamer, type NamedAction, namedMask } from "./spaces.ts";
 
 /** Why an episode ended (rule E1): by the game or its time limit, or `cut` by its caller. */
 export type EndReason = "terminated" | "time_limit" | "game_truncated" | "cut";
@@ -120,6 +120,8 @@ export abstract class InstanceBase implements Instance {
   readonly #random: SequentialRandom;
   /** Random numbers of the next episode. */
   readonly #nextRandom: SequentialRandom;
+  /** What the game is given for a flat action; null: the same. */
+  readonly #named: ((action: Action | ArrayLike<Action>) => NamedAction | NamedAction[]) | null = null;
   readonly #update: (action: Action | ArrayLike<Action>) => UpdateResult;
   /** The same object for every start. */
   readonly #context: StartContext;
@@ -152,16 +154,28 @@ export abstract class InstanceBase implements Instance {
       (view, i) =>
         new ObservationReader(definition.observation, view, isSingle ? "observation" : `observation[${i}]`),
     );
-    const masks = isSingle ? this.masks[0] : this.masks;
+    const { action: space } = definition;
+    const masks = space.kind === "mixed" ? this.masks.map((mask) => namedMask(space, mask)) : this.masks;
     this.out = {
       observation: isSingle ? this.views[0] : this.views,
-      actionMask: (maskSize > 0 ? masks : null) as Out["actionMask"],
+      actionMask: (maskSize > 0 ? (isSingle ? masks[0] : masks) : null) as Out["actionMask"],
     };
+    if (space.kind === "mixed") {
+      const namers = this.views.map(() => createNamer(space));
+      this.#named = (action) =>
+        isSingle
+          ? namers[0](action as ArrayLike<number>)
+          : namers.map((namer, agent) => namer((action as ArrayLike<Action>)[agent] as ArrayLike<number>));
+    }
+    const named = this.#named;
     const { game, out } = this;
     const { tickSeconds } = this.checked;
     // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field again in every call. A game's own
     // annotation says which actions it takes, and its space that it gets those: hence `never`.
-    this.#update = (action) => game.update(tickSeconds, action as never, out);
+    this.#update =
+      named === null
+        ? (action) => game.update(tickSeconds, action as never, out)
+        : (action) => game.update(tickSeconds, named(action) as never, out);
     this.#random = createSequentialRandom(STREAM.game);
     this.#nextRandom = createSequentialRandom(STREAM.game);
     this.#parameterDefaults = parameterDefaults(definition);
@@ -208,7 +222,8 @@ export abstract class InstanceBase implements Instance {
   }
 
   stepAhead(action: Action | ArrayLike<Action>): Promise<void> | null {
-    return this.game.ahead?.step(action, this.checked.ticksPerStep) ?? null;
+    const { ahead } = this.game;
+    return ahead?.step(this.#named?.(action) ?? action, this.checked.ticksPerStep) ?? null;
   }
 
   begin(episode: number, parameters?: Readonly<Record<string, number>>): Promise<void> | null {

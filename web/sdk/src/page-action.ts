@@ -1,6 +1,6 @@
 /** What an action of a game that lives in a page presses. */
 
-import type { Action } from "./contract.ts";
+import type { GivenAction } from "./contract.ts";
 import { ConfigurationError, show } from "./errors.ts";
 import type {
   ClickPlace,
@@ -12,6 +12,7 @@ import type {
   PointerPlace,
 } from "./page-adapter.ts";
 import { POINTER_INPUTS } from "./page-inputs.gen.ts";
+import type { NamedAction } from "./spaces.ts";
 
 const NO_KEYS: readonly string[] = [];
 /** What each page's `click` has named for the step under way. */
@@ -23,27 +24,36 @@ const aimed = new WeakMap<PageHands, PointerPlace | null>();
  * @param progress how much of the step has passed, from 0 to below 1.
  */
 export function pressAction(
-  { act, click, keys, labels, pointers, taps }: PageAdapter,
+  { act, click, keys, labels, mixed, pointers, taps }: PageAdapter,
   window: PageWindow,
-  action: Action | ArrayLike<Action>,
+  action: GivenAction,
   hands: PageHands,
   progress: number,
 ): void {
   if (act !== undefined) {
-    act(window, action as number | ArrayLike<number>, hands);
+    act(window, action, hands);
     return;
   }
   if (click !== undefined) {
     if (hands.stepTick === 0) {
       // Pressed still, it would not be pressed again.
       hands.lift();
-      aimed.set(hands, placeOf(click(window, action as number | ArrayLike<number>), window));
+      aimed.set(hands, placeOf(click(window, action), window));
     }
     const place = aimed.get(hands);
     if (place != null) pressPointer(place, hands, progress, true);
     return;
   }
   const isOver = taps && progress >= 0.5;
+  if (mixed !== undefined) {
+    const own = action as NamedAction;
+    const chosen = Object.entries(mixed.labels).map(([name, all]) => all[own[name] as number]);
+    hands.hold(isOver ? NO_KEYS : chosen.flatMap((label) => keys[0]?.[label] ?? NO_KEYS));
+    const how = mixed.hows[chosen.find((label) => label in mixed.hows) ?? mixed.aim];
+    const [x, y] = Array.from(own[mixed.aim] as ArrayLike<number>);
+    pressPointer([x, y, how], hands, progress, taps);
+    return;
+  }
   if (keys.length > 1) {
     const actions = action as ArrayLike<number>;
     const held = keys.flatMap((own, agent) => own[labels[actions[agent]]] ?? NO_KEYS);

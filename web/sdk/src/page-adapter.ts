@@ -3,7 +3,7 @@
 import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import type { POINTER_INPUTS } from "./page-inputs.gen.ts";
 import type { PixelSettings } from "./page-pixels.ts";
-import type { ObservationValue, PerAgent } from "./values.ts";
+import type { GivenAction, ObservationValue, PerAgent } from "./values.ts";
 
 /** The page's own window, with whatever its scripts left there. */
 // biome-ignore lint/suspicious/noExplicitAny: a page's globals are not known here
@@ -58,8 +58,18 @@ export interface PageHands {
 /** Keys that an action holds down for its step, by the action's label. */
 export type KeysByLabel = Readonly<Record<string, readonly string[]>>;
 
-/** One number per choice, 0 where it is forbidden. */
-export type Allowed = ArrayLike<boolean | number>;
+/** One number per choice, 0 where it is forbidden; of a mixed action by the names of its parts. */
+export type Allowed = ArrayLike<boolean | number> | Readonly<Record<string, ArrayLike<boolean | number>>>;
+
+/** How the parts of a mixed action are pressed together, where neither `act` nor `click` does it. */
+export interface MixedHands {
+  /** Labels of each part that is a choice. */
+  readonly labels: Readonly<Record<string, readonly string[]>>;
+  /** Name of the box that is the pointer's place. */
+  readonly aim: string;
+  /** What the pointer does there: by a label of a choice, else by the name of the box. */
+  readonly hows: Readonly<Record<string, PointerHow>>;
+}
 
 /** How episodes begin: see `definePageGame`. */
 export type PageReset = "own" | "over" | "reload";
@@ -79,6 +89,7 @@ export interface PageAdapter<W = PageWindow> {
   readonly keys: readonly KeysByLabel[];
   readonly pointers: Readonly<Record<string, PointerPlace>>;
   readonly labels: readonly string[];
+  readonly mixed?: MixedHands;
   /** Where the agent sees the page's canvas; without them it sees what `observe` says alone. */
   readonly pixels?: PixelSettings;
   prepare?(window: W, parameters: Readonly<Record<string, number>>): void;
@@ -88,8 +99,8 @@ export interface PageAdapter<W = PageWindow> {
   restart?(window: W, page: PageHands): void;
   menu?(window: W, page: PageHands): void;
   playing?(window: W): boolean;
-  act?(window: W, action: number | ArrayLike<number>, page: PageHands): void;
-  click?(window: W, action: number | ArrayLike<number>): ClickTarget | null | undefined;
+  act?(window: W, action: GivenAction, page: PageHands): void;
+  click?(window: W, action: GivenAction): ClickTarget | null | undefined;
   observe?(window: W): ObservationValue | ObservationValue[];
   allowed?(window: W): Allowed | readonly Allowed[];
   score?(window: W): PerAgent<number>;

@@ -5,21 +5,33 @@ import { ConfigurationError, show } from "./errors.ts";
 import { BOX, type BoxSpace } from "./spaces/box.ts";
 import { DISCRETE, type DiscreteSpace } from "./spaces/discrete.ts";
 import { product, type SpaceKind } from "./spaces/kind.ts";
+import { MIXED, type MixedSpace } from "./spaces/mixed.ts";
 import { MULTI_BINARY, type MultiBinarySpace } from "./spaces/multi-binary.ts";
 import { MULTI_DISCRETE, type MultiDiscreteSpace } from "./spaces/multi-discrete.ts";
 import { SET, type SetSpace } from "./spaces/set.ts";
 
 export { type BoxOptions, type BoxSpace, box, boxLimit, boxSize } from "./spaces/box.ts";
 export { type DiscreteSpace, discrete } from "./spaces/discrete.ts";
+export {
+  createNamer,
+  type MixedSpace,
+  mixed,
+  mixedParts,
+  type NamedAction,
+  namedMask,
+} from "./spaces/mixed.ts";
 export { type MultiBinarySpace, multiBinary } from "./spaces/multi-binary.ts";
 export { type MultiDiscreteSpace, multiDiscrete } from "./spaces/multi-discrete.ts";
 export { type SetSpace, set } from "./spaces/set.ts";
 
-const KINDS: { [K in LeafSpace["kind"]]: SpaceKind<Extract<LeafSpace, { kind: K }>> } = {
+type FlatSpace = LeafSpace | MixedSpace;
+
+const KINDS: { [K in FlatSpace["kind"]]: SpaceKind<Extract<FlatSpace, { kind: K }>> } = {
   box: BOX,
   discrete: DISCRETE,
   multi_discrete: MULTI_DISCRETE,
   multi_binary: MULTI_BINARY,
+  mixed: MIXED,
   set: SET,
 };
 
@@ -32,9 +44,9 @@ export interface DictSpace {
   spaces: Record<string, LeafSpace>;
 }
 
-export type Space = LeafSpace | DictSpace;
+export type Space = LeafSpace | MixedSpace | DictSpace;
 export type ObservationSpace = BoxSpace | SetSpace | DictSpace;
-export type ActionSpace = Exclude<LeafSpace, SetSpace>;
+export type ActionSpace = Exclude<LeafSpace, SetSpace> | MixedSpace;
 
 /** Named boxes, sets or choices; the order of keys never matters, everything downstream sorts them. */
 export function dict(spaces: Record<string, LeafSpace>): DictSpace {
@@ -42,12 +54,12 @@ export function dict(spaces: Record<string, LeafSpace>): DictSpace {
 }
 
 /** The row of a space's own kind: it takes that space, whichever kind it is. */
-function kindOf(space: LeafSpace): SpaceKind<LeafSpace> {
-  return KINDS[space.kind] as SpaceKind<LeafSpace>;
+function kindOf(space: FlatSpace): SpaceKind<FlatSpace> {
+  return KINDS[space.kind] as SpaceKind<FlatSpace>;
 }
 
 /** Shape of one value in memory, empty for a bare number, and what its numbers are stored as. */
-export function leafLayout(space: LeafSpace): {
+export function leafLayout(space: FlatSpace): {
   shape: number[];
   size: number;
   dtype: "float32" | "uint8" | "int32";
@@ -76,7 +88,9 @@ export function numChoices(space: ActionSpace, c: number): number | null {
 export function maskGroups(space: ActionSpace): number[] {
   const { takesMask, choices } = kindOf(space);
   if (!takesMask) return [];
-  return Array.from({ length: numActionComponents(space) }, (_, c) => choices(space, c) ?? 0);
+  const counts = Array.from({ length: numActionComponents(space) }, (_, c) => choices(space, c));
+  // Real numbers, which none is forbidden of, are the last components.
+  return counts.filter((count) => count !== null);
 }
 
 /** Length of `out.actionMask`: one byte per choice, 1 = allowed. Raises ConfigurationError for spaces that take no mask. */
@@ -90,7 +104,7 @@ export function actionMaskSize(space: ActionSpace): number {
 }
 
 /** Lowest and highest value of element `index`; infinite where a box is unbounded. */
-export function leafLimits(space: LeafSpace, index: number): readonly [low: number, high: number] {
+export function leafLimits(space: FlatSpace, index: number): readonly [low: number, high: number] {
   return kindOf(space).limits(space, index);
 }
 
@@ -118,7 +132,7 @@ function checkDict(field: string, space: DictSpace): void {
   if (names.length === 0) throw new ConfigurationError(field, "dict needs at least one entry");
   for (const name of names) {
     const inner = space.spaces[name] as Space | undefined;
-    if (typeof inner !== "object" || inner === null || inner.kind === "dict") {
+    if (typeof inner !== "object" || inner === null || inner.kind === "dict" || inner.kind === "mixed") {
       throw new ConfigurationError(
         field,
         `dict entry "${name}" must be a box, a set or a choice, got ${show(inner)}`,
@@ -128,7 +142,7 @@ function checkDict(field: string, space: DictSpace): void {
   }
 }
 
-function checkLeaf(field: string, space: LeafSpace): void {
+function checkLeaf(field: string, space: FlatSpace): void {
   if (!Object.hasOwn(KINDS, space.kind)) {
     const builders = Object.values(KINDS).map((kind) => kind.builder);
     throw new ConfigurationError(

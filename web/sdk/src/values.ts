@@ -1,4 +1,6 @@
-/** What games return numbers in. */
+/** What games take actions and return numbers in. */
+
+import type { NamedAction } from "./spaces/mixed.ts";
 
 /** One row of numbers for each thing of a `set`. */
 export type SetValue = ArrayLike<ArrayLike<number>>;
@@ -14,3 +16,12 @@ export type ObservationValue =
 
 /** One value with one agent, an array with several. */
 export type PerAgent<T> = T | ArrayLike<T>;
+
+/**
+ * One agent's action: an index for `discrete`, a number per component otherwise. A `mixed` action travels so as well, its choices
+ * before its real numbers, and reaches the game as a `NamedAction`.
+ */
+export type Action = number | ArrayLike<number>;
+
+/** An action as the game's author writes it: what `update` gets, or `act` of a page. */
+export type GivenAction = Action | ArrayLike<Action> | NamedAction | readonly NamedAction[];

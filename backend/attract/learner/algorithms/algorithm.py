@@ -12,7 +12,6 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.policy.network import Policy
-from attract.policy.observation_inputs import Observations
 from attract.schema.philox import derive_seed
 
 ALGORITHM_PREFIXES = ("return_statistics", "exploration.", "values.")
@@ -182,15 +181,6 @@ class HasExperience(Protocol):
         Returns: how many steps can be learned from.
         Raises: KeyError, TypeError, ValueError, RuntimeError: it does not fit; nothing was taken over.
         """
-        ...
-
-
-@runtime_checkable
-class HasExamples(Protocol):
-    """An `Algorithm` that keeps observations of its game, on which an export is compared with torch."""
-
-    def examples(self) -> Observations | None:
-        """[N, ...] of each entry that is not floats, on the CPU; None: it has seen none, or there is none."""
         ...
 
 

@@ -14,8 +14,7 @@ from attract.policy.export import (
     write_export,
 )
 from attract.policy.network import Policy
-from attract.policy.observation_inputs import Observations
-from attract.policy.parity import check_parity, probe
+from attract.policy.parity import check_parity
 from attract.runs.exports import model_file
 from attract.schema.game import GameDescription
 
@@ -30,7 +29,6 @@ def export_policies(
     seats: Sequence[str],
     policy_version: int,
     training: Mapping[str, Any],
-    examples: Mapping[str, Observations] | None = None,
 ) -> None:
     """Write `policy.onnx`, or of several policies `<policy id>.onnx` each, and then `policy.json`.
 
@@ -41,7 +39,6 @@ def export_policies(
         patcher: of that shape.
         seats: id of the policy that plays each agent.
         training: summary of the run, as JSON data.
-        examples: observations of the game by policy id, to compare on; see `probe`.
 
     Raises: PolicyError: when a model does not compute what torch does; nothing is written then.
     """
@@ -54,7 +51,7 @@ def export_policies(
             documents[policy_id]["policy_id"] = policy_id
         # What ships is what is checked: the graph with `action` in it.
         model = shipped_model(patcher.patched(blank.state_dict()), documents[policy_id])
-        check_parity(blank, model, probe(blank, (examples or {}).get(policy_id)))
+        check_parity(blank, model)
         models[model_file(policy_id, list(states))] = model
     sole = next(iter(documents.values())) if len(documents) == 1 else None
     files = {policy_id: model_file(policy_id, list(states)) for policy_id in states}

@@ -3,27 +3,20 @@
 import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
-from attract.learner.algorithms.algorithm import AlgorithmState, Learnable, Progress
-from attract.learner.checkpoints.state_tensors import within
+from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.dense_steps import DenseSteps, can_be_written_out
 from attract.learner.dqn.exploration import epsilon, logit_scale, wanted_entropy
 from attract.learner.dqn.network import Choices, QuantileNetwork
 from attract.learner.replay.off_policy import Minibatch, OffPolicy
-from attract.policy.observation_inputs import Observations
-from attract.policy.parity import NUM_PROBES
 from attract.settings.base import LearnerName
 from attract.settings.dqn import DqnSettings
 
-_EXAMPLES = "values.examples."
-MAX_EXAMPLE_BYTES = 4 << 20
-"""Largest size of the rows of the examples, which every checkpoint has; one row is kept at least."""
 NUM_EXPLORED = 512
 """Observations over which the entropy of the next version is measured."""
 
@@ -54,7 +47,6 @@ class Dqn(OffPolicy):
         super().__init__(learnable, settings, self.network, self.target)
         self._distribution = learnable.distribution
         self._settings = settings
-        self._restored_examples: Observations | None = None
         self._is_written_out = learner == "auto" and can_be_written_out(self.network)
 
     def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -75,26 +67,6 @@ class Dqn(OffPolicy):
             return super()._steps()
         return DenseSteps(self.network, self.target, self.optimizer, self._settings)
 
-    def examples(self) -> Observations | None:
-        """Of the buffer; until it has steps, those that a checkpoint brought."""
-        keys = [entry.key for entry in self._policy.entries if not entry.dtype.is_floating_point]
-        if not keys:
-            return None
-        if self.buffer.num_steps == 0:
-            return self._restored_examples
-        found = self.buffer.examples(max(1, min(NUM_PROBES, MAX_EXAMPLE_BYTES // self.buffer.row_bytes)))
-        return {key: found[key] for key in keys}
-
-    def state(self) -> AlgorithmState:
-        # With examples, since a resumed run may be exported before its buffer fills.
-        own = {f"{_EXAMPLES}{key}": array for key, array in (self.examples() or {}).items()}
-        state = super().state()
-        return replace(state, tensors={**state.tensors, **own})
-
-    def load_state(self, state: AlgorithmState) -> None:
-        super().load_state(state)
-        self._restored_examples = within(state.tensors, _EXAMPLES) or None
-
     @torch.no_grad()
     def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
         """Logits for this epsilon."""
@@ -111,8 +83,6 @@ class Dqn(OffPolicy):
         preprocessed = self._policy.preprocess(self.buffer.observations(drawn.start, self._device))
         wanted = wanted_entropy(eps, self.network.choices, mask, NUM_EXPLORED)
         self.network.write_heads(1.0)
-        scale, entropy = logit_scale(
-            self._policy, self._distribution, preprocessed, mask, wanted, self.examples()
-        )
+        scale, entropy = logit_scale(self._policy, self._distribution, preprocessed, mask, wanted)
         self.network.write_heads(scale)
         return {"train/logit_scale": scale, "train/entropy": entropy}, {"train/epsilon": eps}

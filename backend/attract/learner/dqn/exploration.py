@@ -1,6 +1,5 @@
 """Exploration within the exported policy: the scale of its logits, by the entropy that is wanted."""
 
-import copy
 import math
 from collections.abc import Callable
 from typing import Final
@@ -11,11 +10,8 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.learner.dqn.network import Choices
 from attract.policy.network import Policy
-from attract.policy.observation_inputs import Observations, Preprocessed
-from attract.policy.parity import TOLERANCE, probe
+from attract.policy.observation_inputs import Preprocessed
 
-SAFETY: Final = 3.0
-"""By how much rounding in ONNX Runtime or at an unseen observation may exceed what is measured (rule C9)."""
 _LOG_SCALES: Final = (-10.0, 14.0)
 _HALVINGS: Final = 24
 
@@ -54,12 +50,10 @@ def logit_scale(
     preprocessed: Preprocessed,
     action_mask: Tensor | None,
     entropy: float,
-    examples: Observations | None = None,
 ) -> tuple[float, float]:
     """What the logits are multiplied by so that the mean entropy is as wanted, and the entropy then.
 
-    The scale stays below that at which rounding, measured against float64, takes a third of what rule C9
-    allows an export; the entropy is then larger.
+    Actions of exactly the same value stay equally likely; the entropy may then be larger.
 
     Args:
         policy: with logits of scale 1; not changed.
@@ -67,7 +61,6 @@ def logit_scale(
         preprocessed: [N, ...] each.
         action_mask: [N, K] bool; None: everything is allowed.
         entropy: nats, mean over the observations.
-        examples: the game's own observations on which an export is compared with torch; see `probe`.
     """
     logits, _ = policy.forward_preprocessed(preprocessed)
     actions = distribution.mode(logits, action_mask)
@@ -76,19 +69,7 @@ def logit_scale(
         found = distribution.log_prob_and_entropy(scale * logits, actions, action_mask)[1]
         return float(found.mean())
 
-    probes = probe(policy, examples)
-    probed = policy.preprocess({key: array.to(logits.device) for key, array in probes.items()})
-    probe_rounded = policy.forward_preprocessed(probed)[0].double()
-    probe_exact = _exact_logits(copy.deepcopy(policy).double(), probed)
-    probe_differences, probe_sizes = (
-        each.abs().amax(1) for each in (probe_rounded - probe_exact, probe_exact)
-    )
-
-    def rounds_well(scale: float) -> bool:
-        exported = scale * probe_differences / (scale * probe_sizes).clamp(min=1.0)
-        return float(exported.max()) * SAFETY <= TOLERANCE
-
-    scale = _largest(lambda scale: rounds_well(scale) and entropy_at(scale) > entropy)
+    scale = _largest(lambda scale: entropy_at(scale) > entropy)
     return scale, entropy_at(scale)
 
 
@@ -99,13 +80,3 @@ def _largest(holds: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
     return math.exp(low)
-
-
-def _exact_logits(exact: Policy, preprocessed: Preprocessed) -> Tensor:
-    """[N, outputs] float64, by a policy in float64."""
-    parts: list[Tensor] = []
-    for entry in exact.entries:
-        encoded = entry.encode(preprocessed[entry.key]).double()
-        encoder = exact.encoders.get(entry.key)
-        parts.append(encoded if encoder is None else encoder(encoded))
-    return exact.policy_head(exact.trunk(torch.cat(parts, 1)))

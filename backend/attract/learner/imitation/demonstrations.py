@@ -1,6 +1,7 @@
 """Demonstrations as a batch that every part of a learner can read: files in, played again, segments out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,25 +51,47 @@ def demonstration_files(source: Path) -> list[Path]:
     return files
 
 
+def read_demonstrations(source: Path) -> list[tuple[Path, RecordedEpisode]]:
+    """Every demonstration of a file or folder.
+
+    Raises: ConfigurationError: there is none. FileError: naming the file that is none.
+    """
+    folder = source if source.is_dir() else None
+    return [(path, read_episode(path, folder)) for path in demonstration_files(source)]
+
+
+@contextmanager
+def naming(path: Path) -> Generator[None]:
+    """Has what is wrong with a demonstration say of which."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            error.problem, setting=str(path), fix="remove that file, or record the episode again"
+        ) from None
+
+
 def play_again(module: GameModule, source: Path) -> tuple[GameDescription, list[Demonstrated]]:
     """Every demonstration of `source`, a file or folder, as the game plays it now.
 
     Raises:
         ConfigurationError: naming the file that is none, is of another game, or that the game no longer
-            plays so.
+            plays so; or the game lives in a page, which Node cannot play.
         GameError, ProtocolError: the game cannot be played in Node.
     """
-    folder = source if source.is_dir() else None
-    read = [(path, read_episode(path, folder)) for path in demonstration_files(source)]
+    if module.reference.has_page:
+        raise ConfigurationError(
+            f"{module.reference.name} lives in a page: its demonstrations are played in a browser, which a "
+            "learner has not",
+            setting="cloning.demonstrations",
+            fix="attract imitate, then attract train --resume --run-id with the run that it makes",
+        )
+    read = read_demonstrations(source)
     found: list[Demonstrated] = []
     with EpisodeReplayer(module) as replayer:
         for path, episode in read:
-            try:
+            with naming(path):
                 found.append(Demonstrated(path, episode, replayer.replay(episode)))
-            except ConfigurationError as error:
-                raise ConfigurationError(
-                    error.problem, setting=str(path), fix="remove that file, or record the episode again"
-                ) from None
         return replayer.description, found
 
 

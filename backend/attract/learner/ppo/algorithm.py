@@ -29,7 +29,6 @@ from attract.learner.checkpoints.state_tensors import (
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
-from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.settings.base import LearnerName
 from attract.settings.ppo import PpoSettings
 
@@ -239,7 +238,7 @@ class Ppo:
         """Rates of this update: without a differing reward the policy keeps its entropy (rule P12)."""
         has_bonus = batch.reward_bonus is not None or batch.advantage_bonus is not None
         is_frozen = history.freezes_policy and not has_bonus
-        if isinstance(self._distribution, DiagonalGaussian):
+        if self._policy.action_log_std is not None:
             # Where entropy alone counts, the spread of a number would grow without bound.
             entropy_coef = 0.0 if is_frozen else rates.entropy_coef
         elif history.is_uniform:

@@ -100,7 +100,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
         outputs = rows[:-1]
         if self._log_std is None:
             return outputs
-        return torch.cat((outputs, self._log_std[0].unsqueeze(1).expand_as(outputs)))
+        return torch.cat((outputs, self._log_std[0].unsqueeze(1).expand(-1, outputs.shape[1])))
 
     def _surrogate(self, ratio: Tensor, steps: Steps) -> tuple[float, Tensor]:
         """The clipped surrogate loss, and its gradient by each log-probability."""

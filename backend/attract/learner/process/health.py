@@ -9,7 +9,7 @@ from torch import Tensor
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Report
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, SetSpace, observation_parts
+from attract.schema.spaces import BoxSpace, MixedSpace, SetSpace, observation_parts
 
 MAX_FOLLOWED_NUMBERS = 256
 """Maximum size of an observation's entry; parts of a larger one, a picture or a board, may never change."""
@@ -93,7 +93,8 @@ class ExperienceHealth:
 
     def _spread(self, batch: Batch, report: Report) -> dict[str, float]:
         space = self._game.action
-        if report.entropy is None:
+        # The entropies of choices and of real numbers have no common scale.
+        if report.entropy is None or isinstance(space, MixedSpace):
             return {}
         if isinstance(space, BoxSpace):
             return {"train/action_spread": math.exp(report.entropy / space.size - _GAUSSIAN_ENTROPY)}

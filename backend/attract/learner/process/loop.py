@@ -10,7 +10,7 @@ import torch
 from attract.collection.seating import Seating
 from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
-from attract.learner.algorithms.algorithm import HasExamples, Progress, run_metrics
+from attract.learner.algorithms.algorithm import Progress, run_metrics
 from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
@@ -389,12 +389,6 @@ class Learner:
             self._begin.description,
             normalize_observations=self._algorithm.normalize_observations,
         )
-        algorithms = {policy_id: policy_state.algorithm for policy_id, policy_state in policies.items()}
-        examples = {
-            policy_id: seen
-            for policy_id, algorithm in algorithms.items()
-            if isinstance(algorithm, HasExamples) and (seen := algorithm.examples()) is not None
-        }
         export_policies(
             Path(message.out_dir),
             states,
@@ -404,7 +398,6 @@ class Learner:
             seats=self._seating.seats,
             policy_version=version,
             training=message.summary,
-            examples=examples,
         )
 
 

@@ -187,11 +187,6 @@ class ReplayBuffer:
         """[N, ...] raw observations of rows, [N] int64."""
         return {key: array.index_select(0, rows).to(device) for key, array in self._observations.items()}
 
-    def examples(self, count: int) -> dict[str, Tensor]:
-        """[N, ...] raw observations of steps that can be drawn, evenly over the buffer; N <= `count`."""
-        places = torch.linspace(0, self.num_steps - 1, min(count, self.num_steps)).to(torch.int64)
-        return self.observations(self._drawable[places], torch.device("cpu"))
-
     def actions(self, rows: Tensor, device: torch.device) -> Tensor:
         """[N] or [N, components] int64; float32 as they were drawn, where actions are real numbers."""
         kept = self._actions.index_select(0, rows).to(device)

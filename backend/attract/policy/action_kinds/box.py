@@ -30,6 +30,7 @@ class DiagonalGaussian:
 
     def __init__(self, size: int) -> None:
         self.num_outputs = 2 * size
+        self.output_sizes = (size, size)
         self.num_draws = 2 * size
 
     def log_prob_and_entropy(
@@ -98,7 +99,13 @@ def _distribution(space: Space) -> DiagonalGaussian:
 
 
 def _write_action(graph: "GraphBuilder", space: Space, _logits: str) -> tuple[int, ...]:
-    low, high = (_bound(space, name) for name in ("low", "high"))
+    write_numbers(graph, space, "action")
+    return (math.prod(space["shape"]),)
+
+
+def write_numbers(graph: "GraphBuilder", space: Space, output: str) -> str:
+    """Adds the nodes of the means in the game's units; returns `output`, [batch, size]."""
+    low, high = (bound_of(space, name) for name in ("low", "high"))
     bounds = [
         graph.constant(f"action_unit_{name}", np.float32(bound))
         for name, bound in (("low", -1.0), ("high", 1.0))
@@ -107,11 +114,10 @@ def _write_action(graph: "GraphBuilder", space: Space, _logits: str) -> tuple[in
     raised = graph.node("Add", [clipped, bounds[1]], "action_raised")
     half = graph.constant("action_half_range", ((high - low) / 2.0).astype(np.float32))
     scaled = graph.node("Mul", [raised, half], "action_scaled")
-    graph.node("Add", [scaled, graph.constant("action_low", low.astype(np.float32))], "action")
-    return (len(low),)
+    return graph.node("Add", [scaled, graph.constant("action_low", low.astype(np.float32))], output)
 
 
-def _bound(space: Space, name: str) -> np.ndarray:
+def bound_of(space: Space, name: str) -> np.ndarray:
     """[size] float64, one bound per component."""
     size = int(np.prod(space["shape"], dtype=np.int64))
     return np.broadcast_to(np.asarray(space[name], np.float64), (size,))

@@ -20,6 +20,7 @@ class Categorical:
 
     def __init__(self, num_actions: int) -> None:
         self.num_outputs = num_actions
+        self.output_sizes = (num_actions,)
 
     def log_prob_and_entropy(
         self, outputs: Tensor, actions: Tensor, action_mask: Tensor | None = None

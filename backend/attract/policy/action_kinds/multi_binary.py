@@ -21,6 +21,7 @@ class Bernoulli:
 
     def __init__(self, num_bits: int) -> None:
         self.num_outputs = num_bits
+        self.output_sizes = (num_bits,)
         self.num_draws = num_bits
 
     def log_prob_and_entropy(

@@ -22,6 +22,7 @@ class MultiCategorical:
     def __init__(self, nvec: Sequence[int]) -> None:
         self.nvec = list(nvec)
         self.num_outputs = sum(nvec)
+        self.output_sizes = (self.num_outputs,)
         self.num_draws = len(nvec)
 
     def log_prob_and_entropy(
@@ -66,6 +67,12 @@ class MultiCategorical:
 
 def _write_action(graph: "GraphBuilder", space: Space, logits: str) -> tuple[int, ...]:
     nvec = list(space["nvec"])
+    graph.cast(write_choices(graph, nvec, logits), "int32", "action")
+    return (len(nvec),)
+
+
+def write_choices(graph: "GraphBuilder", nvec: list[int], logits: str) -> str:
+    """Adds the nodes of each component's most probable choice; returns their name, [batch, components]."""
     # Not `GraphBuilder.split`, whose names are those of the policy's own nodes.
     names = [f"action_logits_{place}" for place in range(len(nvec))]
     parts = graph.add("Split", [logits], names, "action_split", axis=1, split=nvec)
@@ -73,8 +80,7 @@ def _write_action(graph: "GraphBuilder", space: Space, logits: str) -> tuple[int
         graph.node("ArgMax", [part], f"action_index_{place}", axis=1, keepdims=1)
         for place, part in enumerate(parts)
     ]
-    graph.cast(graph.join(indices, "action_indices"), "int32", "action")
-    return (len(nvec),)
+    return graph.join(indices, "action_indices")
 
 
 KIND = ActionKind(

@@ -5,7 +5,7 @@ from typing import Final
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.errors import ConfigurationError
-from attract.policy.action_kinds import box, discrete, multi_binary, multi_discrete
+from attract.policy.action_kinds import box, discrete, mixed, multi_binary, multi_discrete
 from attract.policy.action_kinds.kind import ActionKind, Space
 
 KINDS: Final[Mapping[str, ActionKind]] = {
@@ -13,6 +13,7 @@ KINDS: Final[Mapping[str, ActionKind]] = {
     "multi_discrete": multi_discrete.KIND,
     "multi_binary": multi_binary.KIND,
     "box": box.KIND,
+    "mixed": mixed.KIND,
 }
 """By the `kind` of the space in `schema.spaces`."""
 

@@ -13,7 +13,12 @@ from typing_extensions import Unpack, override
 from attract.errors import GameError
 from attract.vector.batch import StepBatch
 from attract.vector.environments.environment import GameOptions, VectorEnvironment
-from attract.vector.environments.gymnasium_spaces import GameSpaces, Observation, require_one_agent
+from attract.vector.environments.gymnasium_spaces import (
+    GameSpaces,
+    Observation,
+    require_one_agent,
+    together,
+)
 
 SEEDS: Final = 1 << 31
 SEVERAL: Final = "use attract.vector.PettingZooEnv"
@@ -174,7 +179,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     @override
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One step; of an episode that ends, what was seen last. Errors are those of `GymnasiumVectorEnv`."""
-        seen, reward, terminated, truncated, infos = self._games.step(np.asarray(action)[None])
+        seen, reward, terminated, truncated, infos = self._games.step(together([action]))
         if infos.get("_final_obs", [False])[0]:
             last = infos["final_obs"][0]
             final_info = _first(infos["final_info"])

@@ -1,6 +1,6 @@
 """Converts between a game's own spaces and Gymnasium's shapes, limits and units."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
 from attract.schema.spaces import (
+    ActionSpace,
     BoxSpace,
     DictSpace,
     LeafSpace,
+    MixedSpace,
     MultiBinarySpace,
     SetSpace,
     observation_parts,
@@ -28,7 +30,8 @@ Observation = NDArray[Any] | dict[str, NDArray[Any]]
 class GameSpaces:
     """One agent's spaces in Gymnasium's terms, with conversion from a batch and to one.
 
-    Choices are int64 and boxes in the game's own units, where batches have int32 and unit space.
+    Choices are int64 and boxes in the game's own units, where batches have int32 and unit space. A mixed
+    action is a `Dict`.
     """
 
     def __init__(self, description: GameDescription) -> None:
@@ -39,8 +42,10 @@ class GameSpaces:
         self.observation: spaces.Space[Any] = (
             spaces.Dict(leaves) if isinstance(seen, DictSpace) else leaves[PLAIN]
         )
-        self.action: spaces.Space[Any] = _leaf(description.action)
-        self._choices = description.action.choices
+        acts = description.action
+        self._parts: Mapping[str, Any] = acts.spaces if isinstance(acts, MixedSpace) else {PLAIN: acts}
+        parts = {key: _leaf(leaf) for key, leaf in sorted(self._parts.items())}
+        self.action: spaces.Space[Any] = spaces.Dict(parts) if isinstance(acts, MixedSpace) else parts[PLAIN]
 
     def observations(self, batch: Mapping[str, NDArray[Any]]) -> Observation:
         """Copies of a batch's observations, [k, ...] each: an array, or for named ones a dictionary."""
@@ -57,21 +62,42 @@ class GameSpaces:
 
         Raises: ValueError: of another shape, not whole where they are choices, or beyond the counts.
         """
-        layout = self._layout
-        values = np.asarray(given)
-        wanted = (num_slots, *layout.action_shape)
-        if values.shape != wanted:
-            raise ValueError(f"expected actions of shape {wanted}, got {values.shape}")
-        if isinstance(self.action, spaces.Box):
-            box = self.action
-            middle, half = (box.high + box.low) / 2, (box.high - box.low) / 2
-            return ((values - middle) / half).astype(np.float32)
-        if values.dtype.kind not in "iub":
-            raise ValueError(f"expected whole numbers as actions, got {values.dtype}")
-        counts = np.array(self._choices).reshape(layout.action_shape)
-        if ((values < 0) | (values >= counts)).any():
-            raise ValueError(f"expected actions of {self.action}, got {values.tolist()}")
-        return values.astype(layout.action_dtype)
+        dtype = self._layout.action_dtype
+        if not isinstance(self.action, spaces.Dict):
+            return _wire(self._parts[PLAIN], self.action, given, num_slots, "").astype(dtype)
+        if not isinstance(given, Mapping) or set(given) != set(self._parts):  # pyright: ignore[reportUnknownArgumentType]
+            raise ValueError(f"expected actions of {self.action}, got {given!r:.200}")
+        numbers = {
+            key: _wire(leaf, self.action[key], given[key], num_slots, f" for {key}").reshape(num_slots, -1)
+            for key, leaf in self._parts.items()
+        }
+        order = sorted(numbers, key=lambda key: (isinstance(self._parts[key], BoxSpace), key))
+        return np.concatenate([numbers[key] for key in order], 1).astype(dtype)
+
+
+def _wire(leaf: ActionSpace, space: spaces.Space[Any], given: Any, num_slots: int, what: str) -> NDArray[Any]:
+    """[num_slots, ...] one space's part of the actions as it travels. Raises: as `GameSpaces.actions`."""
+    values = np.asarray(given)
+    wanted = (num_slots, *leaf.action_shape)
+    if values.shape != wanted and values.shape != (num_slots, *(space.shape or ())):
+        raise ValueError(f"expected actions{what} of shape {wanted}, got {values.shape}")
+    values = values.reshape(wanted)
+    if isinstance(space, spaces.Box):
+        middle, half = (space.high + space.low) / 2, (space.high - space.low) / 2
+        return (values - middle.ravel()) / half.ravel()
+    if values.dtype.kind not in "iub":
+        raise ValueError(f"expected whole numbers as actions{what}, got {values.dtype}")
+    counts = np.array(leaf.choices).reshape(leaf.action_shape)
+    if ((values < 0) | (values >= counts)).any():
+        raise ValueError(f"expected actions{what} of {space}, got {values.tolist()}")
+    return values
+
+
+def together(actions: Sequence[Any]) -> Any:
+    """Single agents' actions as `GameSpaces.actions` takes them."""
+    if all(isinstance(one, Mapping) for one in actions):
+        return {key: np.stack([np.asarray(one.get(key)) for one in actions]) for key in actions[0]}
+    return np.stack([np.asarray(action) for action in actions])
 
 
 def require_one_agent(description: GameDescription, instead: str) -> None:

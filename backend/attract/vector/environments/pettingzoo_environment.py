@@ -12,7 +12,7 @@ from attract.errors import GameError
 from attract.vector.batch import StepBatch
 from attract.vector.environments.environment import GameOptions, VectorEnvironment
 from attract.vector.environments.gymnasium_environment import SEEDS
-from attract.vector.environments.gymnasium_spaces import GameSpaces
+from attract.vector.environments.gymnasium_spaces import GameSpaces, together
 
 Agents = dict[str, Any]
 
@@ -161,8 +161,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     def _wire_actions(self, actions: Agents) -> NDArray[Any]:
         """Actions of every slot; the values for slots that do not play are ignored."""
-        given = np.stack([np.asarray(action) for action in actions.values()])
-        own = self._spaces.actions(given, len(actions))
+        own = self._spaces.actions(together([*actions.values()]), len(actions))
         every = np.zeros((len(self._lives), *own.shape[1:]), own.dtype)
         every[[self._columns[agent] for agent in actions]] = own
         return every

@@ -1,6 +1,7 @@
-"""Recorded episodes played again in the real game, in a Node thread: from seed and actions (rule C5)."""
+"""Recorded episodes played again in the real game, from seed and actions (rule C5): of a module in Node."""
 
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -11,6 +12,7 @@ from attract.collection.trust.replays import Columns, Play, play_of
 from attract.errors import ConfigurationError, ProtocolError
 from attract.games.library import GameModule
 from attract.schema.episode_actions import unpack_actions
+from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import (
     Block,
     EpisodeTerms,
@@ -64,89 +66,20 @@ class EpisodeReplayer:
 
         Raises: ConfigurationError: it is not of this game, or the game does not play it as it is recorded.
         """
-        play = self._played(episode, self._actions(episode))
-        problem = _difference(episode, play)
-        if problem is not None:
-            raise _refused(f"the game has changed since it was recorded: {problem}")
-        return play
+        for message in replay_terms(self._module.reference, self.description, episode):
+            self._fleet.send(0, message)
+        return replayed(episode, self._answer())
 
-    def _actions(self, episode: RecordedEpisode) -> NDArray[Any]:
-        """[steps, agents, ...] as the wire has them."""
-        game = self.description
-        if episode.game_id != game.id:
-            raise _refused(f"it is an episode of {episode.game_id}, not of {game.id}")
-        unknown = sorted(episode.parameters.keys() - game.parameters.keys())
-        if unknown:
-            known = ", ".join(game.parameters) or "none"
-            raise _refused(f"it has the parameters {', '.join(unknown)}; {game.id} has {known}")
-        if len(episode.returns) != game.num_agents:
-            raise _refused(f"it has {len(episode.returns)} agents, {game.id} has {game.num_agents}")
-        if episode.num_steps == 0:
-            raise _refused("it has no step")
-        layout = VectorLayout.for_game(game, horizon=1)
-        actions = unpack_actions(episode.actions)
-        shape = (episode.num_steps, game.num_agents, *layout.action_shape)
-        if actions.shape != shape or not np.can_cast(actions.dtype, layout.action_dtype, "same_kind"):
-            raise _refused(
-                f"its actions are {actions.dtype} {list(actions.shape)}; those of {game.id} would be "
-                f"{np.dtype(layout.action_dtype)} {list(shape)} ({game.action.kind})"
-            )
-        return actions.astype(layout.action_dtype)
-
-    def _played(self, episode: RecordedEpisode, actions: NDArray[Any]) -> Play:
-        game = self.description
-        terms = EpisodeTerms(
-            parameters={
-                name: ParameterDistribution(values=[value]) for name, value in episode.parameters.items()
-            }
-        )
-        order = ReplayOrder(
-            instance_id=episode.instance,
-            episode=episode.episode,
-            first_step=0,
-            num_before=0,
-            action=from_numpy(actions),
-            begun=terms,
-            terms=terms,
-        )
-        welcome = WelcomeWorker(
-            run_id=RUN_ID,
-            worker_id=0,
-            game=self._module.reference,
-            description=game,
-            instance_ids=[0],
-            seed=episode.seed,
-            horizon=len(actions),
-            max_frame_bytes=1 << 30,
-        )
-        lease = Lease(
-            run_id=RUN_ID,
-            lease_id=1,
-            purpose="replay",
-            seats=[Seat() for _ in range(game.num_agents)],
-            game_sha256=self._module.reference.sha256,
-            seed=episode.seed,
-            num_segments=1,
-            replays=[order],
-        )
-        self._fleet.send(0, welcome)
-        self._fleet.send(0, lease)
-        parts = self._answer(game.num_agents)
-        if not parts:
-            raise _refused("the game fails as soon as it begins")
-        return play_of(parts, game.num_agents)
-
-    def _answer(self, num_agents: int) -> list[Columns]:
-        """The blocks of the lease; there may be several, of some agents each."""
-        parts: list[Columns] = []
+    def _answer(self) -> list[Block]:
+        blocks: list[Block] = []
         deadline = time.monotonic() + SILENCE_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             for _, message in self._fleet.poll(left):
                 match message:
                     case Block():
-                        parts.append((message, np.arange(message.slot_id.shape[0])))
+                        blocks.append(message)
                     case RolloutClose():
-                        return parts
+                        return blocks
                     case GameFailed():
                         raise self._fleet.game_error(message)
                     case None:
@@ -154,6 +87,87 @@ class EpisodeReplayer:
                     case _:
                         raise ProtocolError(f"the process that plays the game said {message.type}")
         raise ProtocolError(f"the game did not answer within {SILENCE_SECONDS:g} s")
+
+
+def replay_terms(
+    reference: GameReference, game: GameDescription, episode: RecordedEpisode
+) -> tuple[WelcomeWorker, Lease]:
+    """What a worker is told so that it plays the episode again, from its start to its last step.
+
+    Raises: ConfigurationError: it is not of this game.
+    """
+    actions = _actions(game, episode)
+    terms = EpisodeTerms(
+        parameters={name: ParameterDistribution(values=[value]) for name, value in episode.parameters.items()}
+    )
+    order = ReplayOrder(
+        instance_id=episode.instance,
+        episode=episode.episode,
+        first_step=0,
+        num_before=0,
+        action=from_numpy(actions),
+        begun=terms,
+        terms=terms,
+    )
+    welcome = WelcomeWorker(
+        run_id=RUN_ID,
+        worker_id=0,
+        game=reference,
+        description=game,
+        instance_ids=[0],
+        seed=episode.seed,
+        horizon=len(actions),
+        max_frame_bytes=1 << 30,
+    )
+    lease = Lease(
+        run_id=RUN_ID,
+        lease_id=1,
+        purpose="replay",
+        seats=[Seat() for _ in range(game.num_agents)],
+        game_sha256=reference.sha256,
+        seed=episode.seed,
+        num_segments=1,
+        replays=[order],
+    )
+    return welcome, lease
+
+
+def replayed(episode: RecordedEpisode, blocks: Iterable[Block]) -> Play:
+    """The play in the blocks that a worker answered; there may be several, of some agents each.
+
+    Raises: ConfigurationError: the game does not play the episode as it is recorded.
+    """
+    parts: list[Columns] = [(block, np.arange(block.slot_id.shape[0])) for block in blocks]
+    if not parts:
+        raise _refused("the game fails as soon as it begins")
+    play = play_of(parts, len(episode.returns))
+    problem = _difference(episode, play)
+    if problem is not None:
+        raise _refused(f"the game has changed since it was recorded: {problem}")
+    return play
+
+
+def _actions(game: GameDescription, episode: RecordedEpisode) -> NDArray[Any]:
+    """[steps, agents, ...] as the wire has them."""
+    if episode.game_id != game.id:
+        raise _refused(f"it is an episode of {episode.game_id}, not of {game.id}")
+    unknown = sorted(episode.parameters.keys() - game.parameters.keys())
+    if unknown:
+        known = ", ".join(game.parameters) or "none"
+        raise _refused(f"it has the parameters {', '.join(unknown)}; {game.id} has {known}")
+    if len(episode.returns) != game.num_agents:
+        raise _refused(f"it has {len(episode.returns)} agents, {game.id} has {game.num_agents}")
+    if episode.num_steps == 0:
+        raise _refused("it has no step")
+    layout = VectorLayout.for_game(game, horizon=1)
+    actions = unpack_actions(episode.actions)
+    shape = (episode.num_steps, game.num_agents, *layout.action_shape)
+    if actions.shape != shape or not np.can_cast(actions.dtype, layout.action_dtype, "same_kind"):
+        raise _refused(
+            f"its actions are {actions.dtype} {list(actions.shape)}; those of {game.id} would be "
+            f"{np.dtype(layout.action_dtype)} {list(shape)} ({game.action.kind})"
+        )
+    return actions.astype(layout.action_dtype)
 
 
 def _difference(episode: RecordedEpisode, play: Play) -> str | None:

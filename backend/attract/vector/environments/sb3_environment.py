@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 from typing_extensions import Unpack, override
 
+from attract.errors import ConfigurationError
 from attract.vector.environments.environment import GameOptions
 from attract.vector.environments.gymnasium_environment import GymnasiumVectorEnv
 from attract.vector.environments.gymnasium_spaces import Observation
@@ -30,6 +32,12 @@ class Sb3VecEnv(VecEnv):
         self._actions: NDArray[Any] | None = None
         self._masks: NDArray[np.bool_] | None = None
         games = self._games
+        if isinstance(games.single_action_space, spaces.Dict):
+            games.close()
+            raise ConfigurationError(
+                "Stable-Baselines3 takes no mixed actions",
+                fix="attract train GAME, or GymnasiumVectorEnv, does",
+            )
         super().__init__(num_envs, games.single_observation_space, games.single_action_space)
 
     @override

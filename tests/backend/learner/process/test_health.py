@@ -101,6 +101,10 @@ def test_entropy_is_beside_that_of_even_chances_among_what_is_allowed() -> None:
     mask = torch.tensor([[[1, 1, 1, 1, 0]]], dtype=torch.bool)
     found = metrics(ExperienceHealth(several), batch([[0.0]], mask=mask), entropy=math.log(2))
     assert found["train/entropy_share"] == pytest.approx(0.5)  # of log 2 + log 2
+    aim = {"kind": "box", "shape": [2], "low": -1.0, "high": 1.0}
+    both = game({"kind": "mixed", "spaces": {"aim": aim, "button": {"kind": "discrete", "n": 2}}})
+    found = metrics(ExperienceHealth(both), batch([[0.0]]), entropy=math.log(2))
+    assert not found.keys() & {"train/entropy_share", "train/action_spread"}
     bits = game({"kind": "multi_binary", "n": 4})
     found = metrics(ExperienceHealth(bits), batch([[0.0]]), entropy=math.log(2))
     assert found["train/entropy_share"] == pytest.approx(0.25)

@@ -14,6 +14,7 @@ from attract.schema.spaces import (
     BoxSpace,
     DictSpace,
     DiscreteSpace,
+    MixedSpace,
     MultiBinarySpace,
     MultiDiscreteSpace,
     ObservationSpace,
@@ -454,18 +455,15 @@ def test_messages_out_of_turn_are_refused(fleet: SignsFleet, tmp_path: Path):
             here.ask(Warmup(rows=[]))
 
 
-VIEWS = DictSpace(
-    spaces={
-        "view": BoxSpace(shape=[6, 5, 3], dtype="uint8"),
-        "speed": BoxSpace(shape=[2]),
-        "item": DiscreteSpace(n=4),
-    }
-)
+VIEW = BoxSpace(shape=[6, 5, 3], dtype="uint8")
+VIEWS = DictSpace(spaces={"view": VIEW, "speed": BoxSpace(shape=[2]), "item": DiscreteSpace(n=4)})
+AIM = BoxSpace(shape=[2], low=-2, high=[1, 5])
 KINDS: dict[str, tuple[ObservationSpace, ActionSpace, bool, dict[str, object]]] = {
-    "continuous": (BoxSpace(shape=[3]), BoxSpace(shape=[2], low=-2, high=[1, 5]), False, {}),
+    "continuous": (BoxSpace(shape=[3]), AIM, False, {}),
     "bits": (BoxSpace(shape=[3]), MultiBinarySpace(n=3), False, {}),
     "pixels": (BoxSpace(shape=[9, 9, 3], dtype="uint8"), DiscreteSpace(n=3), False, {"cnn": "impala"}),
     "masked lstm": (BoxSpace(shape=[3]), MultiDiscreteSpace(nvec=[2, 4]), True, {"recurrent": "lstm"}),
+    "mixed": (BoxSpace(shape=[3]), MixedSpace(spaces={"aim": AIM, "b": DiscreteSpace(n=4)}), True, {}),
     "dictionary, continuous gru": (VIEWS, BoxSpace(shape=[2], low=-1, high=1), False, {"recurrent": "gru"}),
 }
 

@@ -6,7 +6,7 @@ from gymnasium import spaces
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.vector.environments.gymnasium_spaces import GameSpaces, require_one_agent
+from attract.vector.environments.gymnasium_spaces import GameSpaces, require_one_agent, together
 from fake_worker import counting_description
 
 
@@ -69,6 +69,43 @@ def test_P6_box_actions_are_told_in_the_games_units():
 def test_actions_that_are_none_are_refused(action: dict, given: list, problem: str):
     with pytest.raises(ValueError, match=problem):
         GameSpaces(described(PLAIN, action)).actions(given, 2)
+
+
+MIXED = {
+    "kind": "mixed",
+    "spaces": {
+        "gear": {"kind": "multi_discrete", "nvec": [2, 3]},
+        "aim": {"kind": "box", "shape": [2, 1], "low": [-2.0, 0.0], "high": [2.0, 10.0]},
+        "button": {"kind": "discrete", "n": 2},
+    },
+}
+
+
+def test_P6_a_mixed_action_is_a_dict_of_its_parts():
+    game = GameSpaces(described(PLAIN, MIXED))
+    assert isinstance(game.action, spaces.Dict) and list(game.action) == ["aim", "button", "gear"]
+    one = {"gear": np.array([1, 2]), "aim": np.array([[1.0], [5.0]]), "button": 1}
+    assert game.action.contains(
+        {key: np.asarray(value, game.action[key].dtype) for key, value in one.items()}
+    )
+    sent = game.actions(together([one, {**one, "button": 0, "aim": [[-2], [10]]}]), 2)
+    # Choices by name, then the box in unit space.
+    assert (sent.dtype, sent.tolist()) == (np.float32, [[1, 1, 2, 0.5, 0], [0, 1, 2, -1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"button": [2]}, "for button of Discrete"),
+        ({"gear": [[0, 3]]}, "for gear of MultiDiscrete"),
+        ({"aim": [[0.0]]}, "for aim of shape"),
+        ({"else": [1]}, "actions of Dict"),
+    ],
+)
+def test_a_part_of_a_mixed_action_that_is_none_is_named(change: dict, problem: str):
+    good = {"gear": [[0, 1]], "aim": [[0.0, 1.0]], "button": [1]}
+    with pytest.raises(ValueError, match=problem):
+        GameSpaces(described(PLAIN, MIXED)).actions(good | change, 1)
 
 
 def test_choices_of_any_whole_type_become_what_is_sent():

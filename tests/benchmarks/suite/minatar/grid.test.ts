@@ -3,7 +3,9 @@
 import { expect, test } from "vitest";
 import asterix from "../../../../benchmarks/suite/minatar/asterix.ts";
 import breakout from "../../../../benchmarks/suite/minatar/breakout.ts";
+import freeway from "../../../../benchmarks/suite/minatar/freeway.ts";
 import { FIRE, LEFT, RIGHT, StickyActions } from "../../../../benchmarks/suite/minatar/grid.ts";
+import seaquest from "../../../../benchmarks/suite/minatar/seaquest.ts";
 import spaceInvaders from "../../../../benchmarks/suite/minatar/space-invaders.ts";
 import { checkGame } from "../../../../web/check/src/check.ts";
 import type { GameDefinition } from "../../../../web/sdk/src/index.ts";
@@ -23,10 +25,12 @@ async function conforms(game: GameDefinition, shape: number[]): Promise<void> {
 test("breakout conforms", () => conforms(breakout, [10, 10, 4]));
 
 // `make test` has their kind above.
-test("asterix and space-invaders conform", { tags: ["long"] }, async () => {
-  await conforms(asterix, [10, 10, 4]);
-  await conforms(spaceInvaders, [10, 10, 6]);
-});
+test.each([
+  { game: asterix, planes: 4 },
+  { game: freeway, planes: 7 },
+  { game: seaquest, planes: 10 },
+  { game: spaceInvaders, planes: 6 },
+])("$game.id conforms", { tags: ["long"] }, ({ game, planes }) => conforms(game, [10, 10, planes]));
 
 test("one action in ten is the last one again", () => {
   const sticky = new StickyActions(drawing(0.5, 0.09, 0.1));

@@ -12,6 +12,7 @@ import {
 const NOW = Date.parse("2026-11-26T12:00:00Z");
 const FINDING: PlaytestFinding = {
   id: "error",
+  level: "error",
   text: "TypeError: x",
   file: "src/game.ts",
   line: 41,
@@ -42,6 +43,8 @@ function report(changes: Partial<PlaytestReport>): PlaytestReport {
 describe("a report", () => {
   test.each([
     [{}, "1 finding in 64 episodes, 1 h ago"],
+    [{ findings: [FINDING, { ...FINDING, level: "warn" }] }, "1 finding, 1 warning in 64 episodes, 1 h ago"],
+    [{ verdict: "plays", findings: [{ ...FINDING, level: "warn" }] }, "1 warning in 64 episodes, 1 h ago"],
     [{ verdict: "plays", findings: [], episodes: 1 }, "Nothing wrong in 1 episode, 1 h ago"],
     [{ verdict: "not_played", problem: "it hangs" }, "Not played, 1 h ago: it hangs"],
   ] as const)("%o", (changes, text) =>

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { describe } from "../../../../web/sdk/src/description.ts";
-import { box, definePageGame, dict, discrete, multiBinary } from "../../../../web/sdk/src/page/index.ts";
+import {
+  box,
+  definePageGame,
+  dict,
+  discrete,
+  mixed,
+  multiBinary,
+} from "../../../../web/sdk/src/page/index.ts";
 
 const GIVEN = {
   id: "Hop-v1",
@@ -11,6 +18,14 @@ const GIVEN = {
   observe: () => [0, 0],
   score: () => 0,
   over: () => false,
+};
+
+const PLACE = box({ shape: [2], low: 0, high: [800, 600] });
+const HOP = discrete(["run", "jump"]);
+const AIMED = {
+  action: mixed({ aim: PLACE, hop: HOP }),
+  keys: { jump: ["Space"] },
+  pointers: { aim: "move", jump: "press" },
 };
 
 test("a page game is a game like any other: 60 ticks a second, an action held for four", () => {
@@ -113,6 +128,22 @@ test.each([
   [{ hidden: true, pointers: { jump: [1, 2] } }, "hidden: a page that is not laid out has no pointers"],
   [{ hidden: true, css: true }, "hidden: a page that is not laid out has no css"],
   [{ action: multiBinary(2) }, "act: an action that is not discrete"],
+  [
+    { ...AIMED, pointers: undefined },
+    "act: must be given, act(window, action, page), but for a mixed action",
+  ],
+  [{ ...AIMED, action: mixed({ aim: PLACE, other: PLACE, hop: HOP }) }, "act: must be given"],
+  [{ ...AIMED, action: mixed({ aim: PLACE, hop: discrete(2) }) }, "act: must be given"],
+  [{ ...AIMED, numAgents: 2 }, "act: must be given"],
+  [{ ...AIMED, action: mixed({ aim: PLACE, hop: HOP, run: HOP }) }, 'keys: "run" is the name of two things'],
+  [{ ...AIMED, keys: { fly: [] } }, "keys.fly: is no label of the action: run, jump"],
+  [
+    { ...AIMED, pointers: { aim: "move", fly: "press" } },
+    "pointers.fly: is neither aim nor a label: run, jump",
+  ],
+  [{ ...AIMED, pointers: { aim: [1, 2] } }, "pointers.aim: says what is done at aim, such as"],
+  [{ ...AIMED, pointers: { aim: "poke" } }, "pointers.aim: does"],
+  [{ ...AIMED, pointers: { aim: "drag" } }, 'pointers.aim: "drag" needs a second place'],
 ])("%j: %s", (wrong, text) => {
   expect(() => definePageGame({ ...GIVEN, ...wrong } as never)).toThrow(text);
 });

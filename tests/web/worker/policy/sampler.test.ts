@@ -15,8 +15,8 @@ const CASES: [ActionSpace, { names: string[]; size: number; draws: number; shape
 for (const [space, expected] of CASES) {
   test(`${space.kind}: outputs of the graph, draws and shape of an action`, () => {
     const sampler = createSampler(space, 2);
-    const { outputNames: names, outputSize: size, numDraws: draws, shape } = sampler;
-    expect({ names, size, draws, shape }).toEqual(expected);
+    const { outputNames: names, outputSizes: sizes, numDraws: draws, shape } = sampler;
+    expect({ names, size: sizes[0], draws, shape }).toEqual(expected);
     expect(sampler.uniforms).toHaveLength(2 * draws);
     expect(sampler.actions).toHaveLength(2 * sampler.numComponents);
   });

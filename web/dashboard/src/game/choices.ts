@@ -3,6 +3,7 @@
 import type { GameDescription } from "@attract/schema";
 import type { Decision } from "@attract/worker/stage/stage-messages";
 import { nameOfKey } from "attract/page/key-names";
+import { mixedParts } from "attract/spaces";
 
 type Played = Pick<GameDescription, "keys" | "action">;
 
@@ -42,6 +43,10 @@ function labelsOf(space: Played["action"]): string[] {
       return space.nvec.flatMap((n, c) => Array.from({ length: n }, (_, a) => `${c + 1}: ${a}`));
     case "multi_binary":
       return Array.from({ length: space.n }, (_, i) => String(i + 1));
+    case "mixed":
+      return mixedParts(space).flatMap(({ name, space: part }) =>
+        labelsOf(part).map((label) => `${name}: ${label}`),
+      );
     case "box":
       return [];
   }
@@ -57,6 +62,14 @@ function takenOf(space: Played["action"], action: Decision["action"]): readonly 
       return values.map((value, c) => space.nvec.slice(0, c).reduce((sum, n) => sum + n, value));
     case "multi_binary":
       return values.flatMap((value, i) => (value === 1 ? [i] : []));
+    case "mixed": {
+      let before = 0;
+      return mixedParts(space).flatMap(({ space: part, from, size }) => {
+        const own = takenOf(part, values.slice(from, from + size)).map((place) => before + place);
+        before += labelsOf(part).length;
+        return own;
+      });
+    }
     case "box":
       return [];
   }

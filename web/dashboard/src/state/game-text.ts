@@ -25,6 +25,7 @@ export function spaceText(space: Space): string {
     case "set":
       return `up to ${space.max} × ${plural(space.shape[0], "number")} in any order`;
     case "dict":
+    case "mixed":
       return Object.entries(space.spaces)
         .map(([name, part]) => `${name}: ${spaceText(part)}`)
         .join("; ");

@@ -7,13 +7,21 @@ import { formatAge, plural } from "./format.ts";
 /** An episode is shown from so long before it happens. */
 const BEFORE_SECONDS = 2;
 
-/** "2 findings in 64 episodes, 3 h ago", or why nothing was played; `now` in milliseconds since 1970. */
+/** "2 findings, 1 warning in 64 episodes, 3 h ago", or why nothing was played; `now` in milliseconds since 1970. */
 export function reportText(report: PlaytestReport, now: number): string {
   const { verdict, findings, episodes, problem, written_at: written } = report;
   const age = formatAge(written, now);
   if (verdict === "not_played") return `Not played, ${age}: ${problem ?? "no reason is known"}`;
-  const what = findings.length === 0 ? "Nothing wrong" : plural(findings.length, "finding");
+  const warnings = findings.filter(({ level }) => level === "warn").length;
+  const counted = Object.entries({ finding: findings.length - warnings, warning: warnings })
+    .filter(([, count]) => count > 0)
+    .map(([noun, count]) => plural(count, noun));
+  const what = counted.length === 0 ? "Nothing wrong" : counted.join(", ");
   return `${what} in ${plural(episodes, "episode")}, ${age}`;
+}
+
+export function titleOf({ id, level, text }: PlaytestFinding): string {
+  return `${level === "warn" ? "Warning, " : ""}${id}: ${text}`;
 }
 
 /** "src/game.ts:41, played by random, step 21, 2.10 s": what is known of where it is. */

@@ -98,7 +98,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
     };
   }, [reference, episode, advisers, stage, attempt]);
 
-  const isContinuous = description?.action.kind === "box";
+  const isContinuous = description?.action.kind === "box" || description?.action.kind === "mixed";
   const beside = adviser === null ? "" : `; probabilities of version ${adviser}`;
   return (
     <div data-testid="episode" data-differs={difference !== null}>

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 import { Part } from "../components/part.tsx";
 import { formatRoute } from "../routes.ts";
-import { placeText, reportText } from "../state/playtest-text.ts";
+import { placeText, reportText, titleOf } from "../state/playtest-text.ts";
 import { Rows } from "./run-rows.tsx";
 
 interface PlaytestReportsProps {
@@ -41,12 +41,10 @@ export function PlaytestReports({ gameId, game }: PlaytestReportsProps) {
                       file: finding.episode_file,
                     })}
                   >
-                    {finding.id}: {finding.text}
+                    {titleOf(finding)}
                   </Anchor>
                 ) : (
-                  <span>
-                    {finding.id}: {finding.text}
-                  </span>
+                  <span>{titleOf(finding)}</span>
                 )}
                 <span className="soft">{placeText(finding)}</span>
                 {finding.problem !== null && <span className="soft">{finding.problem}</span>}

@@ -228,6 +228,7 @@ export function holding({ action: space }: GameDefinition, action: Action): Move
     if (typeof action === "number") return choiceWithin(mask, 0, action);
     let offset = 0;
     return Array.from(action, (choice, c) => {
+      if (c >= groups.length) return choice;
       const chosen = choiceWithin(mask, offset, choice);
       offset += groups[c];
       return chosen;
@@ -243,7 +244,7 @@ export function isAllowed({ action: space }: GameDefinition, instance: Instance,
     if (mask.length === 0 || instance.active[agent] !== 1) return true;
     const choices = typeof action === "number" ? [action] : Array.from(action);
     let offset = 0;
-    return choices.every((choice, c) => {
+    return choices.slice(0, groups.length).every((choice, c) => {
       const isFree = mask[offset + choice] === 1;
       offset += groups[c];
       return isFree;

@@ -3,7 +3,7 @@
 import { answerDialogs, forgetAlerts } from "../../../page-clock/src/dialogs.ts";
 import { type Focus, realFocus } from "../../../page-clock/src/focus.ts";
 import { Input } from "../../../page-clock/src/input.ts";
-import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
+import type { GameDefinition, GivenAction, ObservationValue } from "../contract.ts";
 import { parameterDefaults } from "../define-game.ts";
 import { ConfigurationError } from "../errors.ts";
 import { pressAction } from "../page-action.ts";
@@ -23,7 +23,7 @@ const BY_HAND = ["keydown", "mousedown", "pointerdown", "touchstart", "wheel"];
 
 /** What decides: an agent of `loadAgent`, or anything like it. */
 export interface Decider {
-  act(observation: ObservationValue, options?: { mask?: ArrayLike<boolean | number> | null }): Action;
+  act(observation: ObservationValue, options?: { mask?: Allowed | null }): GivenAction;
   reset(): void;
 }
 
@@ -84,7 +84,7 @@ class Attached implements AttachedAgent, PageHands {
   /** Whether nothing of this episode has been seen yet. */
   #isFirst = true;
   #phase: "menu" | "playing" | "pause" = "menu";
-  #action: Action = 0;
+  #action: GivenAction = 0;
   /** Gives dialogs back to the browser; null while a person answers them. */
   #freeDialogs: (() => void) | null = null;
   /** Ticks left of the current step. */

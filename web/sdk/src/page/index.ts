@@ -7,6 +7,7 @@ export {
   box,
   dict,
   discrete,
+  mixed,
   multiBinary,
   multiDiscrete,
   set,

@@ -2,10 +2,10 @@
 
 import { DEVICES, type DeviceName } from "../../../page-clock/src/devices.gen.ts";
 import {
-  type Action,
   CONTRACT_VERSION,
   type GameDefinition,
   type GameOptions,
+  type GivenAction,
   type ObservationValue,
   type PerAgent,
 } from "../contract.ts";
@@ -16,10 +16,12 @@ import type {
   Allowed,
   ClickTarget,
   KeysByLabel,
+  MixedHands,
   PageAdapter,
   PageHands,
   PageReset,
   PageWindow,
+  PointerHow,
   PointerPlace,
 } from "../page-adapter.ts";
 import {
@@ -30,7 +32,7 @@ import {
   pixelSpace,
 } from "../page-pixels.ts";
 import { PLAIN_OBSERVATION } from "../picture-stacks.ts";
-import { dict, type ObservationSpace } from "../spaces.ts";
+import { type ActionSpace, checkSpace, dict, mixedParts, type ObservationSpace } from "../spaces.ts";
 
 /** Simulated time of one tick: pages are drawn 60 times a second, as 17, 17 and 16 ms. */
 const TICKS_PER_SECOND = 60;
@@ -55,15 +57,18 @@ export interface PageGameOptions<W = PageWindow>
   ticksPerStep?: number;
   /** What an action holds down during its step, by its label; of several agents one object each. With `act` or `click`: a person's only. */
   keys?: KeysByLabel | readonly KeysByLabel[];
-  /** Where an action has the pointer during its step, by its label. With `act` or `click`: a person's only. */
-  pointers?: Record<string, PointerPlace>;
+  /**
+   * Where an action has the pointer during its step, by its label. With `act` or `click`: a person's only. Of a mixed action what
+   * the pointer does at the place that a box of two numbers is: by the box's name, and by a label of a choice that does otherwise.
+   */
+  pointers?: Record<string, PointerPlace | PointerHow>;
   /** For actions that are neither keys nor places of a pointer: called before each tick. */
-  act?(window: W, action: Action | ArrayLike<Action>, page: PageHands): void;
+  act?(window: W, action: GivenAction, page: PageHands): void;
   /**
    * For boards: what an action clicks, asked before the first tick of its step; null: nothing. The pointer is pressed in the
    * first half of the step and released in the second.
    */
-  click?(window: W, action: Action | ArrayLike<Action>): ClickTarget | null | undefined;
+  click?(window: W, action: GivenAction): ClickTarget | null | undefined;
   /** Before the page's first script. With the episode's `parameters` each episode has a page of its own. */
   prepare?(window: W, parameters: Readonly<Record<string, number>>): void;
   /** All scripts of the page have run, and no frame has been drawn yet. */
@@ -323,6 +328,10 @@ function isBelow(page: string): boolean {
 function checkHands<W>(options: PageGameOptions<W>): void {
   const { action, keys, pointers, act, click, numAgents = 1 } = options;
   if (act !== undefined || click !== undefined) return;
+  if (action?.kind === "mixed") {
+    checkMixedHands(options);
+    return;
+  }
   if (action?.kind !== "discrete" || action.labels === null)
     throw new ConfigurationError(
       "act",
@@ -336,7 +345,7 @@ function checkHands<W>(options: PageGameOptions<W>): void {
     );
   for (const set of sets) checkLabels("keys", set, action.labels);
   checkLabels("pointers", pointers ?? {}, action.labels);
-  for (const [label, [, , how = "press", second]] of Object.entries(pointers ?? {})) {
+  for (const [label, [, , how = "press", second]] of Object.entries(placesOf(pointers))) {
     const field = `pointers.${label}`;
     const row = inputOf(field, how, second);
     if ((row.spread !== null || row.second === "finger") && !options.touch)
@@ -350,6 +359,63 @@ function checkHands<W>(options: PageGameOptions<W>): void {
         "keys",
         `says nothing of "${label}"; write ${label}: [] if it holds no key`,
       );
+}
+
+/** Without `act` a mixed action is one place of the pointer, and choices with labels that press. */
+function checkMixedHands<W>(options: PageGameOptions<W>): void {
+  const { action, keys = {}, pointers = {}, numAgents = 1 } = options;
+  checkSpace("action", action);
+  const hands = mixedHands(action, pointers);
+  if (hands === null || numAgents !== 1 || Array.isArray(keys))
+    throw new ConfigurationError(
+      "act",
+      "must be given, act(window, action, page), but for a mixed action of one agent whose choices are " +
+        "discrete([...labels]) and whose one box is the pointer's place [x, y], which pointers names",
+    );
+  const labels = Object.values(hands.labels).flat();
+  const twice = [...labels, hands.aim].find((label, i, all) => all.indexOf(label) !== i);
+  if (twice !== undefined)
+    throw new ConfigurationError(
+      "keys",
+      `"${twice}" is the name of two things that press: call one otherwise`,
+    );
+  checkLabels("keys", keys, labels);
+  for (const [label, how] of Object.entries(pointers)) {
+    const field = `pointers.${label}`;
+    if (label !== hands.aim && !labels.includes(label))
+      throw new ConfigurationError(field, `is neither ${hands.aim} nor a label: ${labels.join(", ")}`);
+    if (typeof how !== "string")
+      throw new ConfigurationError(
+        field,
+        `says what is done at ${hands.aim}, such as "press", got ${show(how)}`,
+      );
+    inputOf(field, how, undefined);
+  }
+}
+
+/** Null where it does not say all. */
+function mixedHands(action: ActionSpace, pointers: object): MixedHands | null {
+  if (action.kind !== "mixed") return null;
+  const labels: Record<string, readonly string[]> = {};
+  const aims: string[] = [];
+  for (const { name, space, size } of mixedParts(action)) {
+    if (space.kind === "discrete" && space.labels !== null) labels[name] = space.labels;
+    else if (space.kind === "box" && size === 2) aims.push(name);
+    else return null;
+  }
+  const [aim] = aims;
+  return aims.length === 1 && Object.hasOwn(pointers, aim)
+    ? { labels, aim, hows: pointers as MixedHands["hows"] }
+    : null;
+}
+
+/** The places of a pointer among what `pointers` says. */
+function placesOf(pointers: PageGameOptions["pointers"] = {}): Record<string, PointerPlace> {
+  return Object.fromEntries(
+    Object.entries(pointers).flatMap(([label, place]) =>
+      typeof place === "string" ? [] : [[label, place] as const],
+    ),
+  );
 }
 
 function checkLabels(field: string, given: object, labels: readonly string[]): void {
@@ -368,6 +434,7 @@ function preparesParameters<W>({ prepare }: PageGameOptions<W>): boolean {
 
 function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
   const { keys, action } = options;
+  const mixed = mixedHands(action, options.pointers ?? {});
   const { attractDevice: forced } = globalThis;
   globalThis.attractDevice = undefined;
   const name = deviceNamed(forced ?? options.device ?? "desktop");
@@ -387,7 +454,8 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     device: name,
     turns: options.turns ?? false,
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
-    pointers: options.pointers ?? {},
+    pointers: placesOf(options.pointers),
+    ...(mixed === null ? {} : { mixed }),
     labels: action.kind === "discrete" ? (action.labels ?? []) : [],
     ...(options.pixels === undefined ? {} : { pixels: pixelSettings(options.pixels) }),
   } as PageAdapter<W>;

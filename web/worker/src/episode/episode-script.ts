@@ -3,7 +3,7 @@
 import type { EpisodeDifference, EpisodeError, RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
-import { isScalarAction, leafLimits, numActionComponents } from "attract/spaces";
+import { isScalarAction, leafLimits, numActionComponents, numChoices } from "attract/spaces";
 import type { ActionSampler } from "../policy/action-sampler.ts";
 import { GameActions } from "../policy/game-actions.ts";
 import { createSampler } from "../policy/sampler.ts";
@@ -161,9 +161,11 @@ function checkNumbers({ action, ...definition }: GameDefinition, numbers: Action
     throw new EpisodeMismatch(`its actions are ${isReal ? "real" : "whole"} numbers, and the game's are not`);
   const size = numActionComponents(action);
   for (let i = 0; i < numbers.length; i++) {
-    const isRight = isReal
-      ? Number.isFinite(numbers[i])
-      : numbers[i] >= 0 && numbers[i] <= leafLimits(action, i % size)[1];
+    const highest = isReal && numChoices(action, i % size) === null ? null : leafLimits(action, i % size)[1];
+    const isRight =
+      highest === null
+        ? Number.isFinite(numbers[i])
+        : Number.isInteger(numbers[i]) && numbers[i] >= 0 && numbers[i] <= highest;
     if (!isRight) throw new EpisodeMismatch(`${numbers[i]} is no action of the game`);
   }
 }

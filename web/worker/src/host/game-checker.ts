@@ -9,6 +9,8 @@ import type {
   GameChecked,
   GamePlaytested,
   GameReference,
+  PlayAgain,
+  PlayedAgain,
   PlaytestDrilled,
   PlaytestEpisode,
   PlaytestGame,
@@ -27,8 +29,8 @@ export const PATIENCE_MS = 10_000;
 /** A busy machine gets so much longer, beyond the order's time, to give a game that much of a processor. */
 export const BUSY_MS = 45_000;
 
-export type GameOrder = CheckGame | ReplayEpisodes | PlaytestGame;
-export type GameAnswer = GameChecked | EpisodesReplayed | GamePlaytested;
+export type GameOrder = CheckGame | ReplayEpisodes | PlayAgain | PlaytestGame;
+export type GameAnswer = GameChecked | EpisodesReplayed | PlayedAgain | GamePlaytested;
 
 export type CheckNews =
   /** What begins: if the game does not come back, that is where. */
@@ -154,6 +156,8 @@ export class GameChecker {
         return failedCheck(order, failure);
       case "replay_episodes":
         return failedReplay(order, this.#replays, failure.text);
+      case "play_again":
+        return failedPlay(order, failure.text);
       case "playtest_game":
         return {
           ...failedPlaytest(order, failure.text, (this.#lastNews - this.#began) / 1000),
@@ -223,6 +227,11 @@ export function failedReplay(
   problem: string,
 ): EpisodesReplayed {
   return { type: "episodes_replayed", replay_id: order.replay_id, replays: [...replays], problem };
+}
+
+/** The answer to a lease of replays of which nothing came. */
+export function failedPlay({ replay_id }: PlayAgain, problem: string): PlayedAgain {
+  return { type: "played_again", replay_id, blocks: [], problem };
 }
 
 /** The answer to a playtest that ended for `problem`, without what came of it before. */

@@ -74,6 +74,7 @@ export class HostConnection {
         return message.run_id === null ? [{ kind: "idle" }] : [{ kind: "assign", assignment: message }];
       case "check_game":
       case "replay_episodes":
+      case "play_again":
       case "playtest_game":
         return [{ kind: "check", order: message }];
       case "answer":

@@ -2,10 +2,10 @@
 
 /// <reference lib="dom" />
 import type {
-  Action,
   BoxView,
   Game,
   GameAhead,
+  GivenAction,
   PerAgent,
   StartContext,
   StartFields,
@@ -20,8 +20,10 @@ import type { PageFrame } from "./page-frame.ts";
 const WORD = 2 ** 32;
 
 type Parameters = StartContext["parameters"];
-/** One mask per agent if there are several; null where nothing is masked. */
-type Masks = Uint8Array | readonly Uint8Array[] | null;
+/** One agent's mask; of a mixed action by the names of its parts. */
+type OwnMask = Uint8Array | Readonly<Record<string, Uint8Array>>;
+/** One per agent if there are several; null where nothing is masked. */
+type Masks = OwnMask | readonly OwnMask[] | null;
 
 /** What a tick that was played ahead brought, or what was thrown in it. */
 type Ahead = Pick<UpdateResult, "reward" | "terminated" | "info"> | { readonly thrown: unknown };
@@ -116,7 +118,7 @@ export class PageGame implements Game {
     }
   }
 
-  update(_deltaTime: number, action: Action | ArrayLike<Action>, out: StartContext["out"]): UpdateResult {
+  update(_deltaTime: number, action: GivenAction, out: StartContext["out"]): UpdateResult {
     const adapter = this.#adapter;
     const frame = this.#frame as PageFrame;
     const result = this.#result;
@@ -225,7 +227,7 @@ export class PageGame implements Game {
     );
   }
 
-  #tick(action: Action | ArrayLike<Action>): void {
+  #tick(action: GivenAction): void {
     const frame = this.#frame as PageFrame;
     frame.stepTick = this.#ticks++ % this.#ticksPerStep;
     pressAction(this.#adapter, frame.window, action, frame, frame.stepTick / this.#ticksPerStep);
@@ -265,7 +267,7 @@ export class PageGame implements Game {
   }
 
   /** Ticks, each with a turn of the event loop after it, until the step or the episode is over. */
-  async #stepAhead(action: Action | ArrayLike<Action>, ticks: number): Promise<void> {
+  async #stepAhead(action: GivenAction, ticks: number): Promise<void> {
     const adapter = this.#adapter;
     const frame = this.#frame as PageFrame;
     const result = this.#result;
@@ -330,13 +332,27 @@ export class PageGame implements Game {
     const { allowed } = this.#adapter;
     if (masks === null || allowed === undefined) return;
     const given = allowed(this.#frame?.window);
-    if (masks instanceof Uint8Array) fill(masks, given as Allowed);
+    if (!isPerAgent(masks)) fill(masks, given as Allowed);
     else for (const [agent, mask] of masks.entries()) fill(mask, (given as readonly Allowed[])[agent] ?? []);
   }
 }
 
-function fill(mask: Uint8Array, given: Allowed): void {
-  for (let i = 0; i < mask.length; i++) mask[i] = Number(given[i]) === 0 ? 0 : 1;
+function isPerAgent(masks: OwnMask | readonly OwnMask[]): masks is readonly OwnMask[] {
+  return Array.isArray(masks);
+}
+
+function fill(mask: OwnMask, given: Allowed): void {
+  if (!(mask instanceof Uint8Array)) {
+    for (const [name, part] of Object.entries(mask)) {
+      const own = (given as Record<string, ArrayLike<number>>)[name];
+      if (own === undefined)
+        throw new Error(`allowed() says nothing of ${name}: give one number per choice of it`);
+      fill(part, own);
+    }
+    return;
+  }
+  const numbers = given as ArrayLike<number>;
+  for (let i = 0; i < mask.length; i++) mask[i] = Number(numbers[i]) === 0 ? 0 : 1;
 }
 
 /** What an adapter gives may be the same array every time. */

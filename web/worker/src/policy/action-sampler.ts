@@ -11,8 +11,8 @@ import type { Action } from "attract/contract";
 export interface ActionSampler {
   /** Names in the ONNX graph, in the order in which `outputs` holds them. */
   readonly outputNames: readonly string[];
-  /** Numbers per row of each output. */
-  readonly outputSize: number;
+  /** Numbers per row of each of them. */
+  readonly outputSizes: readonly number[];
   /** Numbers that make one action. */
   readonly numComponents: number;
   /** Uniforms that one action takes. */
@@ -36,7 +36,7 @@ export interface ActionSampler {
   /** No action is drawn: zeros, with log-probability 0. */
   rest(slot: number): void;
   /**
-   * What the policy makes of each choice, or of each switch being on, after masks: [outputSize], float64. Empty for densities.
+   * What the policy makes of each choice, or of each switch being on, after masks: float64. Empty for densities.
    * For showing; allocates.
    */
   probabilities(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): Float64Array;

@@ -5,7 +5,7 @@ import type { ActionSampler } from "./action-sampler.ts";
 /** Samples `multi_binary` actions, which take no mask; see `ActionSampler`. */
 export class BinarySampler implements ActionSampler {
   readonly outputNames = ["logits"];
-  readonly outputSize: number;
+  readonly outputSizes: readonly number[];
   readonly numComponents: number;
   readonly numDraws: number;
   readonly shape: readonly number[];
@@ -16,7 +16,7 @@ export class BinarySampler implements ActionSampler {
   readonly #views: readonly Int32Array[];
 
   constructor(n: number, capacity: number) {
-    this.outputSize = n;
+    this.outputSizes = [n];
     this.numComponents = n;
     this.numDraws = n;
     this.shape = [n];

@@ -5,6 +5,7 @@ import type { ActionSampler } from "./action-sampler.ts";
 /** Samples `discrete` and `multi_discrete` actions; see `ActionSampler`. */
 export class CategoricalSampler implements ActionSampler {
   readonly outputNames = ["logits"];
+  readonly outputSizes: readonly number[];
   readonly outputSize: number;
   readonly numComponents: number;
   readonly numDraws: number;
@@ -26,6 +27,7 @@ export class CategoricalSampler implements ActionSampler {
   constructor(nvec: readonly number[], capacity: number, isScalar: boolean) {
     this.#nvec = Int32Array.from(nvec);
     this.outputSize = nvec.reduce((sum, n) => sum + n, 0);
+    this.outputSizes = [this.outputSize];
     this.numComponents = nvec.length;
     this.numDraws = nvec.length;
     this.shape = isScalar ? [] : [nvec.length];

@@ -9,7 +9,7 @@ const HALF_LOG_2_PI = 0.5 * Math.log(2 * Math.PI);
 /** Samples `box` actions, which take no mask; see `ActionSampler`. Component c takes the uniforms 2c and 2c + 1. */
 export class GaussianSampler implements ActionSampler {
   readonly outputNames = ["mean", "log_std"];
-  readonly outputSize: number;
+  readonly outputSizes: readonly number[];
   readonly numComponents: number;
   readonly numDraws: number;
   readonly shape: readonly number[];
@@ -20,10 +20,13 @@ export class GaussianSampler implements ActionSampler {
   readonly #scaled: Float32Array;
   readonly #views: readonly Float32Array[];
   readonly #unitBox: UnitBox;
+  readonly #first: number;
 
-  constructor(space: BoxSpace, capacity: number) {
+  /** @param firstOutput where its outputs begin among the policy's. */
+  constructor(space: BoxSpace, capacity: number, firstOutput = 0) {
     const size = boxSize(space);
-    this.outputSize = size;
+    this.outputSizes = [size, size];
+    this.#first = firstOutput;
     this.numComponents = size;
     this.numDraws = 2 * size;
     this.shape = [size];
@@ -44,14 +47,15 @@ export class GaussianSampler implements ActionSampler {
       // Box-Muller; 1 - u is never 0.
       const radius = Math.sqrt(-2 * Math.log(1 - this.uniforms[draw]));
       const z = radius * Math.cos(2 * Math.PI * this.uniforms[draw + 1]);
-      this.actions[slot * n + c] = outputs[0][row * n + c] + Math.exp(outputs[1][row * n + c]) * z;
+      this.actions[slot * n + c] =
+        outputs[this.#first][row * n + c] + Math.exp(outputs[this.#first + 1][row * n + c]) * z;
     }
     this.#finish(outputs, row, slot);
   }
 
   choose(outputs: readonly Float32Array[], row: number, _masks: Uint8Array, slot: number): void {
     const n = this.numComponents;
-    for (let c = 0; c < n; c++) this.actions[slot * n + c] = outputs[0][row * n + c];
+    for (let c = 0; c < n; c++) this.actions[slot * n + c] = outputs[this.#first][row * n + c];
     this.#finish(outputs, row, slot);
   }
 
@@ -90,8 +94,8 @@ export class GaussianSampler implements ActionSampler {
     const n = this.numComponents;
     let logProb = 0;
     for (let c = 0; c < n; c++) {
-      const logStd = outputs[1][row * n + c];
-      const z = (this.actions[slot * n + c] - outputs[0][row * n + c]) / Math.exp(logStd);
+      const logStd = outputs[this.#first + 1][row * n + c];
+      const z = (this.actions[slot * n + c] - outputs[this.#first][row * n + c]) / Math.exp(logStd);
       logProb += -0.5 * z * z - logStd - HALF_LOG_2_PI;
     }
     this.logProbs[slot] = logProb;

@@ -2,7 +2,7 @@
 
 import { type Ask, checkTensor, float32View, int32View, type Tensor, tensorOf } from "@attract/schema";
 import type { BoxView, GameDefinition, ObservationView } from "attract/contract";
-import { actionMaskSize, isScalarAction, numActionComponents } from "attract/spaces";
+import { actionMaskSize, isScalarAction, leafLayout, numActionComponents } from "attract/spaces";
 import { ObservationBatch } from "../game/observation-batch.ts";
 import { observationOf } from "../stepping/step-group.ts";
 import { UntrainedPolicy } from "./policy.ts";
@@ -83,7 +83,7 @@ export class AskedSlots {
     });
     if (answer === null) return;
     const size = this.#numComponents;
-    const isReal = space.kind === "box";
+    const isReal = leafLayout(space).dtype === "float32";
     const shape = isScalarAction(space) ? [rows] : [rows, size];
     checkTensor(answer, "answer.action", isReal ? "float32" : "int32", shape);
     const given = isReal ? float32View(answer) : int32View(answer);

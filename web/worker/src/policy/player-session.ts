@@ -6,6 +6,7 @@ import { readOnnx } from "@attract/play/onnx-file";
 import type { Numbers } from "@attract/play/tensor";
 import { observationEntries } from "attract/observation";
 import type { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 import type { ModelPolicy } from "./policy.ts";
 import type { PolicyGame, PolicySessionOptions } from "./policy-session.ts";
 import { createSampler } from "./sampler.ts";
@@ -125,7 +126,7 @@ export function createPlayerSession(
 function fits(
   network: Network,
   game: PolicyGame,
-  { outputNames, outputSize }: { outputNames: readonly string[]; outputSize: number },
+  { outputNames, outputSizes }: Pick<ActionSampler, "outputNames" | "outputSizes">,
   stateSize: number | undefined,
 ): boolean {
   const { inputs, outputs } = network;
@@ -137,7 +138,7 @@ function fits(
       (name) => names.includes(name) || name === "action_mask" || name === "state_ins",
     ) &&
     names.every((name, e) => inputs.get(name)?.length === entries[e].size) &&
-    outputNames.every((name) => outputs.get(name)?.length === outputSize) &&
+    outputNames.every((name, o) => outputs.get(name)?.length === outputSizes[o]) &&
     outputs.get("value")?.length === 1 &&
     (outputs.get("state_outs")?.length ?? 0) === state &&
     (stateSize ?? state) === state

@@ -163,7 +163,7 @@ function checkOutputs(policy: PolicySession, sampler: ActionSampler, rows: numbe
     policy.values.length,
     policy.states.length,
   ];
-  const expected = [...policy.outputs.map(() => rows * sampler.outputSize), rows, rows * policy.stateSize];
+  const expected = [...sampler.outputSizes.map((size) => rows * size), rows, rows * policy.stateSize];
   if (sizes.some((size, i) => size !== expected[i])) {
     const names = [...sampler.outputNames, "value", "state_outs"];
     const inWords = (numbers: number[]) => names.map((name, i) => `${numbers[i]} ${name}`).join(", ");

@@ -5,6 +5,7 @@ import type { ActionSampler } from "./action-sampler.ts";
 import { BinarySampler } from "./binary-sampler.ts";
 import { CategoricalSampler } from "./categorical-sampler.ts";
 import { GaussianSampler } from "./gaussian-sampler.ts";
+import { MixedSampler } from "./mixed-sampler.ts";
 
 /** The sampler of an action space, for `capacity` slots. */
 export function createSampler(space: ActionSpace, capacity: number): ActionSampler {
@@ -17,5 +18,7 @@ export function createSampler(space: ActionSpace, capacity: number): ActionSampl
       return new BinarySampler(space.n, capacity);
     case "box":
       return new GaussianSampler(space, capacity);
+    case "mixed":
+      return new MixedSampler(space, capacity);
   }
 }

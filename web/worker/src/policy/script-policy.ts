@@ -1,9 +1,9 @@
 /** A player that is a module of the game's author: `act(observation, mask, random)`. */
 
-import type { Action, GameDefinition, ObservationValue } from "attract/contract";
+import type { Action, GameDefinition, GivenAction, ObservationValue } from "attract/contract";
 import { asReturned } from "attract/observation";
 import { createSequentialRandom, type GameRandom, STREAM } from "attract/random";
-import { type ActionSpace, boxSize } from "attract/spaces";
+import { type ActionSpace, boxSize, type MixedSpace, maskGroups, mixedParts } from "attract/spaces";
 import { importText } from "../game/load-game.ts";
 import type { ObservationBatch } from "../game/observation-batch.ts";
 import { recordedActions } from "../stage/hand-actions.ts";
@@ -17,7 +17,7 @@ import { UntrainedPolicy } from "./policy.ts";
  * @param random draws that belong to this step, so that the episode can be played again.
  * @returns an action as the game's `update` takes it.
  */
-export type Act = (observation: ObservationValue, mask: Uint8Array | null, random: GameRandom) => Action;
+export type Act = (observation: ObservationValue, mask: Uint8Array | null, random: GameRandom) => GivenAction;
 
 /** What a script sees, and what it may do. */
 type ScriptGame = Pick<GameDefinition, "observation" | "action">;
@@ -60,14 +60,15 @@ export class ScriptPolicy extends UntrainedPolicy {
     let action: Action;
     this.#turn();
     try {
-      action = this.#act(asReturned(observation, batch.views[slot]), mask, this.#random.random);
+      action = this.#act(asReturned(observation, batch.views[slot]), mask, this.#random.random) as Action;
     } catch (error) {
       if (error instanceof Error) error.message = `${this.policyId}: ${error.message}`;
       throw error;
     }
     const wrong = problemOf(space, action, mask);
     if (wrong !== null) throw new Error(`${this.policyId}: act returned ${shown(action)}; ${wrong}`);
-    return recordedActions(space, 1, action, ACTIVE);
+    const flat = space.kind === "mixed" ? flatOf(space, action) : action;
+    return recordedActions(space, 1, flat, ACTIVE);
   }
 }
 
@@ -88,6 +89,7 @@ export async function loadScript(policyId: string, text: string): Promise<Act> {
 
 /** What would be right; null: it is. */
 function problemOf(space: ActionSpace, action: unknown, mask: Uint8Array | null): string | null {
+  if (space.kind === "mixed") return partsProblem(space, action, mask);
   if (space.kind === "discrete") {
     if (!isWhole(action, space.n)) return `a number from 0 to ${space.n - 1} is an action`;
     return mask !== null && mask[action] !== 1 ? "its mask does not allow it" : null;
@@ -111,6 +113,32 @@ function problemOf(space: ActionSpace, action: unknown, mask: Uint8Array | null)
     offset += n;
   }
   return null;
+}
+
+function partsProblem(space: MixedSpace, action: unknown, mask: Uint8Array | null): string | null {
+  const parts = mixedParts(space);
+  const names = parts.map(({ name }) => name);
+  const given = typeof action === "object" && action !== null ? Object.keys(action) : [];
+  if (given.length !== names.length || !names.every((name) => given.includes(name)))
+    return `an object with ${names.join(", ")} is an action`;
+  let from = 0;
+  for (const { name, space: part } of parts) {
+    const end = maskGroups(part).reduce((sum, n) => sum + n, from);
+    const own = (action as Record<string, unknown>)[name];
+    const wrong = problemOf(part, own, mask === null ? null : mask.subarray(from, end));
+    if (wrong !== null) return `${name}: ${wrong}`;
+    from = end;
+  }
+  return null;
+}
+
+/** As an instance takes it. */
+function flatOf(space: MixedSpace, action: Action): number[] {
+  const named = action as unknown as Record<string, number | ArrayLike<number>>;
+  return mixedParts(space).flatMap(({ name }) => {
+    const own = named[name];
+    return typeof own === "number" ? [own] : Array.from(own);
+  });
 }
 
 function isWhole(value: unknown, n: number): value is number {

@@ -1,18 +1,16 @@
 /** A person's actions as a policy's would travel and reach the game: their record plays the same again (rules C5, P6). */
 
-import type { GameDescription } from "@attract/schema";
 import type { Action } from "attract/contract";
 import type { Choice } from "attract/page/play";
-import { type ActionSpace, boxLimit, boxSize, numActionComponents } from "attract/spaces";
-
-type Box = Extract<GameDescription["action"], { kind: "box" }>;
+import { type ActionSpace, leafLimits, numActionComponents, numChoices } from "attract/spaces";
 
 /** A continuous action as a policy's would reach the game: through the unit space of its box, in 32 bits (rule P6). */
-export function throughUnitBox(space: Box, action: Action): Float32Array {
+export function throughUnitBox(space: ActionSpace, action: Action): Float32Array {
   const values = typeof action === "number" ? [action] : Array.from(action);
-  return Float32Array.from({ length: boxSize(space) }, (_, c) => {
-    const low = boxLimit(space.low, c, -1);
-    return low + ((toUnit(space, values[c], c) + 1) / 2) * (boxLimit(space.high, c, 1) - low);
+  return Float32Array.from({ length: numActionComponents(space) }, (_, c) => {
+    if (numChoices(space, c) !== null) return values[c];
+    const [low, high] = leafLimits(space, c);
+    return low + ((toUnit(space, values[c], c) + 1) / 2) * (high - low);
   });
 }
 
@@ -34,14 +32,13 @@ export function recordedActions(
     if (active[agent] !== 1) continue;
     const values = typeof action === "number" ? [action] : Array.from(action);
     for (let c = 0; c < size; c++)
-      row[agent * size + c] = space.kind === "box" ? toUnit(space, values[c], c) : values[c];
+      row[agent * size + c] = numChoices(space, c) === null ? toUnit(space, values[c], c) : values[c];
   }
   return row;
 }
 
 /** In [-1, 1], as 32 bits have it. */
-function toUnit(space: Box, value: number, c: number): number {
-  const low = boxLimit(space.low, c, -1);
-  const range = boxLimit(space.high, c, 1) - low;
-  return Math.fround(Math.max(-1, Math.min(1, (2 * (value - low)) / range - 1)));
+function toUnit(space: ActionSpace, value: number, c: number): number {
+  const [low, high] = leafLimits(space, c);
+  return Math.fround(Math.max(-1, Math.min(1, (2 * (value - low)) / (high - low) - 1)));
 }

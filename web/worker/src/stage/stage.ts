@@ -238,7 +238,7 @@ class Stage {
   /** What a person does to a continuous action goes through the unit space, so that it can be played again bit for bit. */
   #byHand(keyboard: Pick<Keyboard, "choose">): Controller {
     const { action: space } = this.#description;
-    if (space.kind !== "box") return keyboard;
+    if (space.kind !== "box" && space.kind !== "mixed") return keyboard;
     return { choose: () => throughUnitBox(space, keyboard.choose()) };
   }
 
@@ -380,13 +380,9 @@ interface Shown {
 async function shown(definition: GameDefinition, player: StagePlayer): Promise<Shown> {
   const script = typeof player === "string" ? null : await EpisodeScript.of(definition, player);
   if (definition.page === undefined) return { definition, pages: null, script };
-  // An evaluation plays each of its episodes in a fresh page.
-  const pages = new PageFrames(definition, {
-    maxCopies: 1,
-    draws: true,
-    isSeen: true,
-    isFresh: script !== null,
-  });
+  // An evaluation plays each of its episodes in a fresh page, where what a person plays can be played again, too.
+  const isFresh = script !== null || player === "keys";
+  const pages = new PageFrames(definition, { maxCopies: 1, draws: true, isSeen: true, isFresh });
   await pages.preload();
   return { definition: pages.definition, pages, script };
 }

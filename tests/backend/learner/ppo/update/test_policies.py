@@ -25,6 +25,16 @@ PLAYED = {
     },
     "continuous": {"action": {"kind": "box", "shape": [2], "dtype": "float32", "low": -1.0, "high": 1.0}},
     "masked": {"masks": 3},
+    "mixed": {
+        "action": {
+            "kind": "mixed",
+            "spaces": {
+                "aim": {"kind": "box", "shape": [2], "low": -1.0, "high": 1.0},
+                "button": {"kind": "discrete", "n": 4},
+            },
+        },
+        "masks": 4,
+    },
     "masked components, gru": {
         "action": {"kind": "multi_discrete", "nvec": [2, 4]},
         "masks": 6,
