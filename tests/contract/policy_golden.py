@@ -23,6 +23,7 @@ from attract.schema.spaces import (
     MixedSpace,
     MultiBinarySpace,
     MultiDiscreteSpace,
+    SetSpace,
 )
 from attract.settings.run import PolicySettings
 
@@ -78,6 +79,13 @@ POLICIES: dict[str, tuple[GameDescription, PolicySettings]] = {
     ),
     "dict": (
         describe(DICTIONARY, DiscreteSpace(n=3)),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
+    ),
+    "set": (
+        describe(
+            DictSpace(spaces={"rocks": SetSpace(max=5, shape=[2]), "speed": BoxSpace(shape=[2])}),
+            DiscreteSpace(n=3),
+        ),
         PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
     ),
     "masked": (

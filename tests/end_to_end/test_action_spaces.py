@@ -1,4 +1,4 @@
-"""Games of one's own with several choices, switches and masks: trained, exported and judged in browsers."""
+"""Games of one's own: choices, switches, masks and sets; trained, exported and judged in browsers."""
 
 import json
 from pathlib import Path
@@ -81,6 +81,37 @@ export default defineGame({
   create: () => new Switches(),
 });
 """
+THINGS = """
+import { defineGame, discrete, set } from "attract";
+
+// Up to six things in any order: is one of them red? Their other number says nothing.
+class Things {
+  start({ random }) {
+    this.random = random;
+    this.step = 0;
+    return this.draw();
+  }
+  update(deltaTime, action) {
+    const right = action === (this.things.some(([red]) => red === 1) ? 1 : 0);
+    this.step++;
+    return { observation: this.draw(), reward: right ? 1 : 0, terminated: this.step === 10 };
+  }
+  draw() {
+    const isRed = this.random.int(2);
+    this.things = Array.from({ length: this.random.int(6) }, () => [0, this.random()]);
+    if (isRed) this.things.splice(this.random.int(this.things.length + 1), 0, [1, this.random()]);
+    return this.things;
+  }
+}
+
+export default defineGame({
+  id: "Things-v1",
+  tickSeconds: 0.1,
+  observation: set({ max: 6, shape: [2] }),
+  action: discrete(2),
+  create: () => new Things(),
+});
+"""
 GOAL = 9
 """The most is 10; a right step has a tenth of it."""
 
@@ -89,6 +120,7 @@ GOAL = 9
     ("name", "source"),
     [
         ("dials", DIALS),
+        ("things", THINGS),
         # Switches differ from dials in what contract/test_distributions_golden.py compares.
         pytest.param("switches", SWITCHES, marks=pytest.mark.long),
     ],
@@ -107,7 +139,11 @@ def test_it_learns_and_its_export_says_what_its_actions_are(tmp_path: Path, name
     described = json.loads((folder / "policy.json").read_text())
     session = onnxruntime.InferenceSession(str(folder / "policy.onnx"))
     outputs = {entry.name: entry.shape for entry in session.get_outputs()}
-    num_logits, num_components = (7, 2) if name == "dials" else (4, 4)
+    kind, num_logits, components = {
+        "dials": ("multi_discrete", 7, [2]),
+        "switches": ("multi_binary", 4, [4]),
+        "things": ("discrete", 2, []),
+    }[name]
     assert outputs["logits"][1] == num_logits
-    assert outputs["action"][1] == num_components
-    assert described["game"]["action"]["kind"] == ("multi_discrete" if name == "dials" else "multi_binary")
+    assert outputs["action"][1:] == components
+    assert described["game"]["action"]["kind"] == kind

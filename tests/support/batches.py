@@ -192,7 +192,10 @@ def _draw_entry(entry: Entry, slots: int, generator: torch.Generator) -> Tensor:
         return torch.randint(0, 2 if entry.kind == "bits" else 256, shape, generator=generator).to(
             torch.uint8
         )
-    return torch.randn(shape, generator=generator)
+    drawn = torch.randn(shape, generator=generator)
+    if entry.kind == "set":
+        drawn[..., -1] = (drawn[..., -1] > 0).float()
+    return drawn
 
 
 def _draw_mask(slots: int, choices: int, generator: torch.Generator) -> Tensor | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from attract.diagnosis.history import History
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace
+from attract.schema.spaces import BoxSpace, observation_parts
 from attract.settings.algorithm import AlgorithmSettings
 from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
 
@@ -164,19 +164,16 @@ class RunFacts:
 
 def _names(game: GameDescription) -> Iterator[str]:
     """Empty unless the observation is a small vector, or a dictionary of such."""
-    space = game.observation
-    if isinstance(space, DictSpace):
-        boxes = {name: part for name, part in sorted(space.spaces.items()) if isinstance(part, BoxSpace)}
-        is_small = len(boxes) == len(space.spaces)
-    else:
-        boxes, is_small = {"": space}, True
+    parts = observation_parts(game.observation)
+    boxes = {name: part for name, part in parts.items() if isinstance(part, BoxSpace)}
+    is_small, is_plain = len(boxes) == len(parts), isinstance(game.observation, BoxSpace)
     sizes = [box.size for box in boxes.values()]
     is_vector = all(box.dtype == "float32" and len(box.shape) <= 1 for box in boxes.values())
     if not (is_small and is_vector) or sum(sizes) > MAX_VECTOR:
         return
     for name, box in boxes.items():
         for place in range(box.size):
-            yield f"observation.{name}[{place}]" if name else f"observation[{place}]"
+            yield f"observation[{place}]" if is_plain else f"observation.{name}[{place}]"
 
 
 LATE_UPDATES = 25

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import SINGLE_OBSERVATION, BoxSpace, DictSpace
+from attract.schema.spaces import SINGLE_OBSERVATION, observation_parts
 from attract.schema.step_numbers import STEP_NUMBERS
 
 ALIGNMENT: Final = 64
@@ -202,11 +202,8 @@ class StoreLayout:
 
 def observation_fields(description: GameDescription) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Dtype and shape of each observation key, sorted by key; a plain box is `obs`."""
-    space = description.observation
-    if isinstance(space, BoxSpace):
-        return {SINGLE_OBSERVATION: (space.dtype, tuple(space.shape))}
-    leaves = {key: space.spaces[key] for key in sorted(space.spaces)}
-    return {key: (leaf.stored_type, leaf.stored_shape) for key, leaf in leaves.items()}
+    parts = observation_parts(description.observation)
+    return {key: (part.stored_type, part.stored_shape) for key, part in parts.items()}
 
 
 def _num_finals(observations: Mapping[str, tuple[str, tuple[int, ...]]], horizon: int) -> int:
@@ -218,7 +215,6 @@ __all__ = [
     "ALIGNMENT",
     "RECURRENT_STATE",
     "SINGLE_OBSERVATION",
-    "DictSpace",
     "Field",
     "PolicyLayout",
     "StoreLayout",

@@ -137,6 +137,7 @@ _MASK_MEANING = (
     "1 where a choice is allowed, as the game's actionMask; of each component one at least. `action` is the "
     "most probable of these; `logits` are before the mask: to draw from them, lower those of the others"
 )
+_SET_MEANING = "a row for each thing of the set, in any order: its numbers, then 1; zeros after the last"
 
 
 def _input(policy: Policy, entry: Entry) -> dict[str, Any]:
@@ -154,12 +155,13 @@ def _input(policy: Policy, entry: Entry) -> dict[str, Any]:
             "inv_std": normaliser.inv_std.tolist(),
             "clip": OBSERVATION_CLIP,
         }
-    return {
+    described = {
         "key": entry.key,
         "dtype": str(entry.dtype).removeprefix("torch."),
         "shape": ["batch", *entry.shape],
         "normalisation": normalisation,
     }
+    return described | {"set": True, "meaning": _SET_MEANING} if entry.kind == "set" else described
 
 
 def joint_metadata(

@@ -1,5 +1,7 @@
 """The layers of a policy as ONNX nodes: encoders of observations, recurrent cells, trunks."""
 
+from typing import Any
+
 import numpy as np
 from onnx import TensorProto
 from torch import nn
@@ -10,8 +12,10 @@ from attract.policy.dense import BinsLayer, ReluLayer, TanhLayer
 from attract.policy.graph_builder import GraphBuilder
 from attract.policy.observation_inputs import OBSERVATION_CLIP, UINT8_SCALE, Entry
 from attract.policy.recurrent import GruCore, LstmCore, RecurrentCore
+from attract.policy.set_encoder import NUM_HEADS, SET_FEATURES, SetEncoder
 
 _FLOAT = int(TensorProto.FLOAT)
+_PIXEL: dict[str, Any] = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0, 0, 0, 0]}
 _ACTIVATIONS: dict[type[nn.Module], str] = {TanhLayer: "Tanh", ReluLayer: "Relu"}
 
 
@@ -27,6 +31,8 @@ def write_entry(graph: GraphBuilder, entry: Entry, *, is_normalised: bool, encod
         name = graph.node("Cast", [name], to=_FLOAT)
         if entry.kind != "bits":
             name = graph.node("Mul", [name, graph.constant("uint8_scale", np.float32(UINT8_SCALE))])
+    if isinstance(encoder, SetEncoder):
+        return _set(graph, f"encoder{entry.suffix}", encoder, name, entry)
     if encoder is not None:
         return _cnn(graph, f"encoder{entry.suffix}", encoder, name)
     return name if entry.num_dimensions == 1 else graph.node("Flatten", [name], axis=1)
@@ -119,6 +125,35 @@ def _cnn(graph: GraphBuilder, prefix: str, encoder: nn.Module, name: str) -> str
     else:
         raise PolicyError(f"no ONNX graph is known here for an encoder of type {type(encoder).__name__}")
     return _dense(graph, f"{prefix}.dense", encoder.dense, graph.node("Flatten", [name], axis=1))
+
+
+def _set(graph: GraphBuilder, prefix: str, encoder: SetEncoder, name: str, entry: Entry) -> str:
+    """Each row is a pixel of one column: `agent.js` knows most operators of pictures already."""
+    num_rows, width = entry.shape
+    name = graph.node("Transpose", [graph.node("Unsqueeze", [name], axes=[2])], perm=[0, 3, 1, 2])
+    last = graph.constant(f"last_of_{width}", np.eye(width, dtype=np.float32)[-1:, :, None, None])
+    holds = graph.node("Conv", [name, last, graph.constant("no_bias", np.zeros(1, np.float32))], **_PIXEL)
+    for index in range(len(encoder.layers)):
+        name = graph.node("Relu", [_of_pixels(graph, f"{prefix}.layers.{index}", name)])
+    scores = graph.node("Mul", [_of_pixels(graph, f"{prefix}.scores", name), holds])
+    column: dict[str, Any] = _PIXEL | {"kernel_shape": [num_rows, 1]}
+    largest = graph.node("Relu", [graph.node("MaxPool", [scores], **column)])
+    shares = graph.node("Mul", [graph.node("Exp", [graph.node("Sub", [scores, largest])]), holds])
+    none = graph.node("Exp", [graph.node("Sub", [graph.constant("zero", np.float32(0)), largest])])
+    total = graph.node("Add", [graph.node("ReduceSum", [shares], axes=[2]), none])
+    weights = graph.node("Div", [shares, total])
+    # Each head's weight for all features of that head.
+    heads = np.kron(np.eye(NUM_HEADS, dtype=np.float32), np.ones((SET_FEATURES // NUM_HEADS, 1), np.float32))
+    repeat = graph.constant("heads", heads[:, :, None, None])
+    bias = graph.constant("no_biases", np.zeros(SET_FEATURES, np.float32))
+    weighted = graph.node("Mul", [name, graph.node("Conv", [weights, repeat, bias], **_PIXEL)])
+    return graph.node("Flatten", [graph.node("ReduceSum", [weighted], axes=[2])], axis=1)
+
+
+def _of_pixels(graph: GraphBuilder, prefix: str, name: str) -> str:
+    """A linear layer of each pixel's channels."""
+    weight = graph.node("Unsqueeze", [f"{prefix}.weight"], axes=[2, 3])
+    return graph.node("Conv", [name, weight, f"{prefix}.bias"], **_PIXEL)
 
 
 def _impala_stage(graph: GraphBuilder, prefix: str, stage: ImpalaStage, name: str) -> str:

@@ -26,6 +26,7 @@ from attract.policy.observation_inputs import (
     observation_inputs,
 )
 from attract.policy.recurrent import RecurrentCore, create_core
+from attract.policy.set_encoder import SetEncoder
 from attract.schema.game import GameDescription
 from attract.schema.spaces import ObservationSpace
 from attract.settings.run import PolicySettings
@@ -39,10 +40,10 @@ LOG_STD = "log_std"
 class Policy(nn.Module):
     """Action outputs and value from observations; owned by one thread.
 
-    Entries are encoded each by itself (images by a CNN, the rest as vectors) and joined; a recurrent core, if
-    any, follows; then one trunk for both heads or one each. Bins of each choice's return, if any, read one
-    trunk, and both heads read them. The Gaussian's log standard deviations are parameters that no observation
-    changes.
+    Entries are encoded each by itself (images by a CNN, sets by a `SetEncoder`, the rest as vectors) and
+    joined; a recurrent core, if any, follows; then one trunk for both heads or one each. Bins of each choice's
+    return, if any, read one trunk, and both heads read them. The Gaussian's log standard deviations are
+    parameters that no observation changes.
 
     Args:
         observation: of the game.
@@ -75,10 +76,14 @@ class Policy(nn.Module):
         num_features = 0
         for entry in self.entries:
             if normalize_observations and entry.dtype.is_floating_point:
-                self._normalisers[entry.key] = ObservationNormaliser(entry.shape)
+                self._normalisers[entry.key] = ObservationNormaliser(entry.statistics_shape)
                 self.add_module(f"normaliser{entry.suffix}", self._normalisers[entry.key])
-            if entry.kind == "image":
-                encoder = create_cnn(settings.cnn, entry.shape, generator)
+            if entry.kind in ("image", "set"):
+                encoder = (
+                    SetEncoder(entry.shape, generator)
+                    if entry.kind == "set"
+                    else create_cnn(settings.cnn, entry.shape, generator)
+                )
                 self._encoders[entry.key] = encoder
                 self.add_module(f"encoder{entry.suffix}", encoder)
                 num_features += encoder.num_features
@@ -112,8 +117,20 @@ class Policy(nn.Module):
 
     @property
     def encoders(self) -> Mapping[str, nn.Module]:
-        """By entry key; of images only."""
+        """By entry key; of images and sets only."""
         return self._encoders
+
+    @property
+    def sees_pictures(self) -> bool:
+        return any(entry.kind == "image" for entry in self.entries)
+
+    def moments(self, observations: Observations, valid: Tensor) -> dict[str, RunningMoments]:
+        """Moments of each entry that is normalised, keys as `normalisers` has them; see `Entry.moments`."""
+        return {
+            entry.key: entry.moments(observations[entry.key], valid)
+            for entry in self.entries
+            if entry.key in self._normalisers
+        }
 
     def set_statistics(self, moments: Mapping[str, RunningMoments]) -> None:
         """Normalise by these from now on; keys as `normalisers` has them; what is empty changes nothing."""

@@ -2,19 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from attract.experience.layout import SINGLE_OBSERVATION
+from attract.algorithm.normalisation import RunningMoments
 from attract.schema.spaces import (
     BoxSpace,
-    DictSpace,
     LeafSpace,
     MultiBinarySpace,
     ObservationSpace,
+    SetSpace,
+    observation_parts,
 )
 
 OBSERVATION_CLIP = 10.0
@@ -53,7 +54,7 @@ Observations = Mapping[str, Tensor]
 Preprocessed = Mapping[str, Tensor]
 """Outputs of `Policy.preprocess`: all that does not depend on weights, leading dimensions kept."""
 
-EntryKind = Literal["vector", "image", "one_hot", "bits"]
+EntryKind = Literal["vector", "image", "set", "one_hot", "bits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Entry:
 
     @property
     def num_features(self) -> int:
-        """Numbers it has as a vector; of an image, before its encoder."""
+        """Numbers it has as a vector; of an image or a set, before its encoder."""
         return sum(self.choices) if self.kind == "one_hot" else math.prod(self.shape)
 
     @property
@@ -81,8 +82,25 @@ class Entry:
         """Number of dimensions of one raw observation."""
         return len(self.shape)
 
+    @property
+    def statistics_shape(self) -> tuple[int, ...]:
+        """Shape of its mean: all rows of a set have one, or their order would matter."""
+        return self.shape[1:] if self.kind == "set" else self.shape
+
+    def moments(self, observations: Tensor, valid: Tensor) -> RunningMoments:
+        """Moments of a batch's observations, [..., *shape] float, where valid [...] (rule P7).
+
+        Of a set they are those of the rows that hold a thing; the 1 that ends these stays as it is.
+        """
+        if self.kind != "set":
+            return RunningMoments.of(observations, valid)
+        moments = RunningMoments.of(observations, valid.unsqueeze(-1) & (observations[..., -1] > 0))
+        mean, squared = moments.mean.clone(), moments.squared_deviations.clone()
+        mean[-1], squared[-1] = 0.0, moments.count
+        return replace(moments, mean=mean, squared_deviations=squared)
+
     def encode(self, preprocessed: Tensor) -> Tensor:
-        """[N, num_features] float32 (an image: [N, *shape]) from [N, ...] as `Policy.preprocess` left it."""
+        """[N, num_features] float32 (an image or a set: [N, *shape]) from what `Policy.preprocess` left."""
         if self.kind == "one_hot":
             parts = preprocessed.reshape(preprocessed.shape[0], -1).split(1, 1)
             # By comparison, so that a number outside the range is all zeros, as in the graph, and no crash.
@@ -98,13 +116,11 @@ class Entry:
 
 def observation_inputs(space: ObservationSpace) -> tuple[Entry, ...]:
     """The entries of an observation space in sorted key order; a plain box is the single entry `obs`."""
-    if not isinstance(space, DictSpace):
-        return (_entry(SINGLE_OBSERVATION, "obs", "", space),)
-    keys = sorted(space.spaces)
-    if len(keys) == 1:
-        return (_entry(keys[0], "obs", "", space.spaces[keys[0]]),)
+    parts = observation_parts(space)
+    if len(parts) == 1:
+        return tuple(_entry(key, "obs", "", part) for key, part in parts.items())
     return tuple(
-        _entry(key, f"obs_{index}", f"_{index}", space.spaces[key]) for index, key in enumerate(keys)
+        _entry(key, f"obs_{index}", f"_{index}", part) for index, (key, part) in enumerate(parts.items())
     )
 
 
@@ -118,6 +134,8 @@ def _entry(
     if isinstance(space, BoxSpace):
         kind: EntryKind = "image" if space.is_image else "vector"
         return Entry(key, input_name, suffix, kind, dtype, shape)
+    if isinstance(space, SetSpace):
+        return Entry(key, input_name, suffix, "set", dtype, shape)
     if isinstance(space, MultiBinarySpace):
         return Entry(key, input_name, suffix, "bits", dtype, shape)
     return Entry(key, input_name, suffix, "one_hot", dtype, shape, space.choices)

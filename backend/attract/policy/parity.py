@@ -104,6 +104,10 @@ def probe(policy: Policy) -> Observations:
             normaliser = policy.normalisers.get(entry.key)
             if normaliser is not None:
                 drawn = normaliser.mean.cpu() + drawn / normaliser.inv_std.cpu()
+            if entry.kind == "set":
+                # About half of the rows hold a thing; of the first observation none.
+                drawn[..., -1] = (drawn[..., -1] > 0).float()
+                drawn[0, :, -1] = 0.0
             found[entry.key] = drawn
         else:
             limits = {"bits": 2, "one_hot": min(entry.choices, default=1)}

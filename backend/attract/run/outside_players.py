@@ -31,6 +31,8 @@ from attract.schema.spaces import (
     LeafSpace,
     MixedSpace,
     MultiBinarySpace,
+    SetSpace,
+    observation_parts,
 )
 from attract.schema.tensor import to_flags, to_numpy
 from attract.settings.self_play import OUTSIDE
@@ -80,13 +82,9 @@ class OutsidePlayers:
                 f"ask.agent: {max(ask.agent)}", fix=f"the game has {description.num_agents} agents"
             )
         space = description.observation
-        spaces: Mapping[str, LeafSpace] = (
-            space.spaces if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
-        )
-        if list(ask.observation) != sorted(spaces):
-            raise malformed(
-                f"ask.observation: keys {list(ask.observation)[:8]}", fix=f"give {sorted(spaces)}"
-            )
+        spaces = observation_parts(space)
+        if list(ask.observation) != list(spaces):
+            raise malformed(f"ask.observation: keys {list(ask.observation)[:8]}", fix=f"give {list(spaces)}")
         seen = {
             key: to_numpy(tensor, f"ask.observation.{key}", leaf.stored_type, (rows, *leaf.stored_shape))
             for key, tensor in ask.observation.items()
@@ -246,9 +244,11 @@ def _to_unit(space: BoxSpace, value: float, place: int) -> float:
 
 
 def _value(array: NDArray[Any], space: LeafSpace) -> Any:
-    """What an agent sees, as JSON; a picture as base64 of its bytes, row by row."""
+    """What an agent sees, as JSON: a picture as base64 of its bytes, row by row, a set as a list of rows."""
     if isinstance(space, BoxSpace) and space.is_image and space.dtype == "uint8":
         return {"picture": base64.b64encode(array.tobytes()).decode(), "shape": list(array.shape)}
+    if isinstance(space, SetSpace):
+        return array[array[:, -1] > 0, :-1].tolist()
     return array.tolist()
 
 

@@ -3,7 +3,7 @@
 from attract.collection.config import FittedConfig
 from attract.run.plan import collection_config
 from attract.schema.game import GameDescription, GameReference
-from attract.schema.spaces import BoxSpace, DictSpace
+from attract.schema.spaces import BoxSpace, SetSpace, observation_parts
 from attract.settings.run import RunSettings
 
 TELLING_MEBIBYTES = 32
@@ -120,6 +120,8 @@ def why_autograd(settings: RunSettings, description: GameDescription) -> str | N
         return f"since the policy has a memory ({settings.policy.recurrent})"
     if sees_pictures(description):
         return "since the policy sees pictures"
+    if any(isinstance(part, SetSpace) for part in observation_parts(description.observation).values()):
+        return "since the policy sees a set"
     if settings.cloning.demonstrations is not None:
         return "since it also learns from demonstrations"
     return None
@@ -127,9 +129,8 @@ def why_autograd(settings: RunSettings, description: GameDescription) -> str | N
 
 def sees_pictures(description: GameDescription) -> bool:
     """Whether an agent observes a picture, alone or among other things."""
-    observation = description.observation
-    entries = observation.spaces.values() if isinstance(observation, DictSpace) else [observation]
-    return any(isinstance(entry, BoxSpace) and entry.is_image for entry in entries)
+    parts = observation_parts(description.observation).values()
+    return any(isinstance(part, BoxSpace) and part.is_image for part in parts)
 
 
 def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from attract.schema.base import MAX_AGENTS, FiniteModel, Name, Text
-from attract.schema.spaces import SINGLE_OBSERVATION, ActionSpace, BoxSpace, ObservationSpace
+from attract.schema.spaces import ActionSpace, BoxSpace, ObservationSpace, observation_parts
 
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 """Shown as `game/<name>` and `reward/<name>`."""
@@ -76,8 +76,7 @@ class GameDescription(FiniteModel):
 
     @model_validator(mode="after")
     def _stacks_fit(self) -> Self:
-        space = self.observation
-        spaces = {SINGLE_OBSERVATION: space} if isinstance(space, BoxSpace) else space.spaces
+        spaces = observation_parts(self.observation)
         for key, depth in self.picture_stacks.items():
             leaf = spaces.get(key)
             if leaf is None:

@@ -75,6 +75,22 @@ class BoxSpace(FiniteModel):
         return self
 
 
+class SetSpace(FiniteModel):
+    """Up to `max` things in any order, of `shape[0]` numbers each: an observation, never an action.
+
+    It is stored as [max, shape[0] + 1] float32: a row for each thing, its numbers and then a 1; zeros after.
+    """
+
+    stored_type: ClassVar[StoredType] = "float32"
+    kind: Literal["set"] = "set"
+    max: Annotated[int, Field(ge=1, le=1024)]
+    shape: Annotated[list[Annotated[int, Field(ge=1, le=1024)]], Field(min_length=1, max_length=1)]
+
+    @property
+    def stored_shape(self) -> tuple[int, int]:
+        return (self.max, self.shape[0] + 1)
+
+
 class ChoiceSpace(FiniteModel):
     """Whole numbers, each below a count of its own."""
 
@@ -159,14 +175,14 @@ class MultiBinarySpace(ChoiceSpace):
 
 
 _Choices = DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace
-LeafSpace = Annotated[BoxSpace | _Choices, Field(discriminator="kind")]
+LeafSpace = Annotated[BoxSpace | SetSpace | _Choices, Field(discriminator="kind")]
 
 
 class DictSpace(FiniteModel):
-    """Named boxes or discretes; on the wire its keys are sorted."""
+    """Named boxes, sets or choices; on the wire its keys are sorted."""
 
     kind: Literal["dict"] = "dict"
-    spaces: Annotated[dict[str, BoxSpace | _Choices], Field(min_length=1)]
+    spaces: Annotated[dict[str, BoxSpace | SetSpace | _Choices], Field(min_length=1)]
 
 
 PartSpace = Annotated[BoxSpace | DiscreteSpace | MultiDiscreteSpace, Field(discriminator="kind")]
@@ -223,5 +239,12 @@ def _each(bound: Bound, size: int) -> list[float]:
     return bound if isinstance(bound, list) else [bound or 0.0] * size
 
 
-ObservationSpace = Annotated[BoxSpace | DictSpace, Field(discriminator="kind")]
+ObservationSpace = Annotated[BoxSpace | SetSpace | DictSpace, Field(discriminator="kind")]
 ActionSpace = Annotated[_Choices | BoxSpace | MixedSpace, Field(discriminator="kind")]
+
+
+def observation_parts(space: ObservationSpace) -> dict[str, LeafSpace]:
+    """The parts of an observation by key, sorted; what is no dictionary is the one part `obs`."""
+    if isinstance(space, DictSpace):
+        return {key: space.spaces[key] for key in sorted(space.spaces)}
+    return {SINGLE_OBSERVATION: space}

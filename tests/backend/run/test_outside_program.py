@@ -23,6 +23,7 @@ from attract.schema.spaces import (
     DiscreteSpace,
     MixedSpace,
     MultiDiscreteSpace,
+    SetSpace,
 )
 from attract.schema.tensor import from_numpy
 from attract.settings.run import ServerSettings
@@ -113,6 +114,7 @@ async def test_a_question_has_what_the_agent_sees(opened: Callable[..., Table], 
             "card": DiscreteSpace(n=9),
             "eye": BoxSpace(dtype="uint8", shape=[1, 2, 3]),
             "pair": BoxSpace(shape=[2]),
+            "rocks": SetSpace(max=3, shape=[1]),
         }
     )
     game = described(MultiDiscreteSpace(nvec=[3, 2]), observation=space, mask=True)
@@ -121,12 +123,18 @@ async def test_a_question_has_what_the_agent_sees(opened: Callable[..., Table], 
         card=np.array([4], np.int32),
         eye=np.array([[[[1, 2, 3], [4, 5, 6]]]], np.uint8),
         pair=np.array([[0.5, -1]], np.float32),
+        rocks=np.array([[[7, 1], [8, 1], [0, 0]]], np.float32),
     )
     assert await table.play(ask, game) == [[2, 0]]
     assert json.loads((tmp_path / "seen").read_text()) == {
         "id": 1,
         "seat": 1,
-        "observation": {"card": 4, "eye": {"picture": "AQIDBAUG", "shape": [1, 2, 3]}, "pair": [0.5, -1.0]},
+        "observation": {
+            "card": 4,
+            "eye": {"picture": "AQIDBAUG", "shape": [1, 2, 3]},
+            "pair": [0.5, -1.0],
+            "rocks": [[7.0], [8.0]],
+        },
         "mask": [0, 0, 1, 1, 1],
         "deadline": 1.0,
     }

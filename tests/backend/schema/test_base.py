@@ -16,6 +16,7 @@ from attract.schema.spaces import (
     DiscreteSpace,
     MixedSpace,
     ObservationSpace,
+    SetSpace,
 )
 from attract.schema.tensor import DTYPES, from_numpy, to_flags, to_numpy, view
 
@@ -182,6 +183,24 @@ def test_labels_are_one_per_action():
 def test_shapes_that_no_buffer_should_have_are_refused(shape: list[int]):
     with pytest.raises(ValidationError):
         BoxSpace(shape=shape)
+
+
+@pytest.mark.parametrize("maximum", [0, -1, 1.5, 1025, 10**9])
+def test_sets_have_a_bounded_number_of_things(maximum: object):
+    assert SetSpace(max=1024, shape=[1024]).stored_shape == (1024, 1025)
+    with pytest.raises(ValidationError):
+        TypeAdapter(ObservationSpace).validate_python({"kind": "set", "max": maximum, "shape": [4]})
+
+
+@pytest.mark.parametrize("shape", [[], [0], [1025], [10**9], [2, 2], [1.5], None])
+def test_things_of_a_set_have_one_bounded_row_each(shape: object):
+    with pytest.raises(ValidationError):
+        TypeAdapter(ObservationSpace).validate_python({"kind": "set", "max": 4, "shape": shape})
+
+
+def test_a_set_is_no_action():
+    with pytest.raises(ValidationError, match="Input tag 'set'"):
+        TypeAdapter(ActionSpace).validate_python({"kind": "set", "max": 4, "shape": [4]})
 
 
 AIM = {"kind": "box", "shape": [2], "low": 0, "high": [800, 600]}

@@ -161,6 +161,25 @@ test("memory goes on from decision to decision until an episode begins", () => {
   expect([...two].every((x) => x === 0)).toBe(true);
 });
 
+test("a set is given as its rows, in any order", () => {
+  const agent = new Agent(exportOf("set"));
+  const valueFor = (rocks: unknown): number => {
+    agent.act({ rocks, speed: [0.5, -1] } as never);
+    return agent.value;
+  };
+  const rows = [[0.5, 1], Float32Array.of(-2, 0.25), [3, 3]];
+  const flat = [...rows.flatMap((row) => [...row, 1]), ...Array(6).fill(0)];
+  expect(valueFor(rows)).toBe(valueFor(flat));
+  expect(valueFor([rows[2], rows[0], rows[1]])).toBeCloseTo(valueFor(rows), 5);
+  expect(valueFor(rows.slice(1))).not.toBeCloseTo(valueFor(rows), 5);
+  expect(valueFor([])).toBe(valueFor(Array(15).fill(0)));
+  expect(() => valueFor(Array(6).fill([1, 2]))).toThrow(
+    "observation rocks: expected at most 5 rows of 2 numbers, got 6",
+  );
+  expect(() => valueFor([[1, 2], [3]])).toThrow("got a row of 1 numbers");
+  expect(() => valueFor([[1, 2], null])).toThrow("got a row of undefined numbers");
+});
+
 test("with a reaction time it decides by what was there so many decisions ago", () => {
   const [quick, slow] = [new Agent(filesOf("dict")), new Agent(filesOf("dict"), { reactionSteps: 2 })];
   const valuesOf = (agent: Agent): number[] =>

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { GameOptions } from "../../../web/sdk/src/contract.ts";
 import { defineGame } from "../../../web/sdk/src/define-game.ts";
-import { box, dict, discrete, mixed, multiBinary, multiDiscrete } from "../../../web/sdk/src/spaces.ts";
+import { box, dict, discrete, mixed, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
 import { CountingGame } from "./counting-game.ts";
 
 type Options = Partial<GameOptions>;
@@ -74,6 +74,9 @@ const WITH: Readonly<Record<string, (value: number) => Options>> = {
   "dict.spaces": (count) => ({
     observation: dict(Object.fromEntries(Array.from({ length: count }, (_, i) => [i, box({ shape: [1] })]))),
   }),
+  "set.max": (max) => ({ observation: set({ max, shape: [1] }) }),
+  "set.shape": (rank) => ({ observation: set({ max: 2, shape: Array(rank).fill(1) }) }),
+  "set.shape[]": (width) => ({ observation: set({ max: 2, shape: [width] }) }),
   "discrete.n": choices,
   "multi_discrete.nvec": (length) => ({ action: multiDiscrete(Array(length).fill(2)) }),
   "multi_discrete.nvec[]": (n) => ({ action: multiDiscrete([2, n]) }),

@@ -8,7 +8,7 @@ import {
   resolveAction,
   ticksPerStep,
 } from "../../../web/sdk/src/define-game.ts";
-import { box, discrete, multiBinary, multiDiscrete } from "../../../web/sdk/src/spaces.ts";
+import { box, dict, discrete, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
 import { CountingGame } from "./counting-game.ts";
 
 const USUAL = {
@@ -88,7 +88,20 @@ describe("refusals name the option", () => {
     [{ numAgents: 1.5 }, "numAgents: must be a whole number >= 1, got 1.5"],
     [{ tickSecond: 1 }, "tickSecond: unknown option; did you mean tickSeconds? known: id, tickSeconds"],
     [{ observation: [4] }, "observation: needs a space such as box({ shape: [4] })"],
-    [{ observation: discrete(3) }, "observation: must be a box or a dict of boxes, got discrete"],
+    [{ observation: discrete(3) }, "observation: must be a box, a set or a dict of them, got discrete"],
+    [{ observation: set({ max: 0, shape: [4] }) }, "observation: max must be a whole number >= 1, got 0"],
+    [{ observation: set({ max: 1e9, shape: [4] }) }, "observation: max must be at most 1024, got 1000000000"],
+    [{ observation: set({ max: 2.5, shape: [4] }) }, "observation: max must be a whole number >= 1, got 2.5"],
+    [{ observation: set({ max: 9, shape: [] }) }, "observation: set needs the shape of one thing"],
+    [
+      { observation: set({ max: 9, shape: [2, 2] }) },
+      "observation: shape must have at most 1 entries, got 2",
+    ],
+    [
+      { observation: dict({ rocks: set({ max: 9, shape: [0] }) }) },
+      "observation.rocks: shape must be a whole",
+    ],
+    [{ action: set({ max: 9, shape: [2] }) as never }, "action: set is for observations only"],
     [{ observation: box({ shape: [0] }) }, "shape must be a whole number >= 1, got 0"],
     [{ observation: box({ shape: [2], low: 1, high: 1 }) }, "low 1 must be less than high 1"],
     [{ observation: box({ shape: [2], low: [0, 0, 0] }) }, "low has 3 entries, shape [2] needs 2"],

@@ -72,7 +72,7 @@ test.each(HOSTILE)("%s: it is refused, and the part is named", (_, space, says) 
 });
 
 test("it is no observation, and no entry of one", () => {
-  expect(() => checkSpace("observation", SPACE)).toThrow("must be a box or a dict of boxes, got mixed");
+  expect(() => checkSpace("observation", SPACE)).toThrow("must be a box, a set or a dict of them, got mixed");
   expect(() => checkSpace("observation", dict({ a: SPACE as never }))).toThrow('dict entry "a"');
 });
 

@@ -7,8 +7,11 @@ import { Network } from "./network.ts";
 import { readOnnx } from "./onnx-file.ts";
 import type { Numbers } from "./tensor.ts";
 
-/** A game's observation: numbers in row-major order, one number, or such by key. */
-export type Observation = ArrayLike<number> | number | { readonly [key: string]: ArrayLike<number> | number };
+/** What a game sees in one place: numbers in row-major order, one number, or a row of numbers for each thing of a set. */
+export type Part = ArrayLike<number> | ArrayLike<ArrayLike<number>> | number;
+
+/** A game's observation: one part, or several by key. */
+export type Observation = Part | { readonly [key: string]: Part };
 
 /** What `attract export` wrote, read already. */
 export interface PolicyFiles {
@@ -85,8 +88,8 @@ export class Agent {
   reactionSteps: number;
   readonly #network: Network;
   readonly #chooser: Chooser;
-  /** Each input's name, and the entry of the observation that it takes. */
-  readonly #inputs: readonly (readonly [string, string])[];
+  /** Each input's name, the entry of the observation that it takes, and of a set the numbers of a row with its last 1. */
+  readonly #inputs: readonly (readonly [string, string, number | null])[];
   readonly #hasMask: boolean;
   readonly #random: () => number;
   readonly #stateSize: number;
@@ -105,8 +108,8 @@ export class Agent {
       if (!this.#network.inputs.has(name))
         throw new AgentError(`the model has no input ${name}: policy.json is of another`);
     }
-    this.#inputs = Object.entries(model.inputs).flatMap(([name, { key }]) =>
-      key === undefined ? [] : [[name, key] as const],
+    this.#inputs = Object.entries(model.inputs).flatMap(([name, { key, shape, set }]) =>
+      key === undefined ? [] : [[name, key, set === true ? Number(shape[2]) : null] as const],
     );
     this.#chooser = chooserOf(game.action);
     this.#hasMask = game.action_mask;
@@ -184,7 +187,12 @@ export class Agent {
   /** Put what is seen now, or was seen `reactionSteps` decisions ago, before the network. */
   #see(observation: Observation): void {
     const { inputs } = this.#network;
-    for (const [name, key] of this.#inputs) fill(inputs.get(name)!, entryOf(observation, key), key);
+    for (const [name, key, stride] of this.#inputs) {
+      const [input, part] = [inputs.get(name)!, entryOf(observation, key)];
+      if (stride !== null && Array.isArray(part) && typeof part[0] !== "number")
+        fillRows(input, part, key, stride);
+      else fill(input, part as ArrayLike<number> | number, key);
+    }
     if (this.reactionSteps === 0) {
       this.#waiting = [];
       return;
@@ -205,10 +213,10 @@ export class Agent {
 }
 
 /** One entry of an observation; a game without names has one, which is all of it. */
-function entryOf(observation: Observation, key: string): ArrayLike<number> | number {
+function entryOf(observation: Observation, key: string): Part {
   if (typeof observation === "number") return observation;
-  if (ArrayBuffer.isView(observation) || Array.isArray(observation)) return observation as ArrayLike<number>;
-  const entry = (observation as Record<string, ArrayLike<number> | number>)[key];
+  if (ArrayBuffer.isView(observation) || Array.isArray(observation)) return observation as Part;
+  const entry = (observation as Record<string, Part>)[key];
   if (entry === undefined) {
     throw new AgentError(`observation: expected an entry ${key}, got ${Object.keys(observation).join(", ")}`);
   }
@@ -222,4 +230,19 @@ function fill(input: Numbers, values: ArrayLike<number> | number, key: string): 
   }
   if (typeof values === "number") input[0] = values;
   else input.set(values);
+}
+
+/** The rows of a set, each followed by a 1, and zeros after. */
+function fillRows(input: Numbers, rows: readonly ArrayLike<number>[], key: string, stride: number): void {
+  const wrong = rows.find((row) => row?.length !== stride - 1);
+  if (rows.length * stride > input.length || wrong !== undefined) {
+    const came = wrong === undefined ? `${rows.length} rows` : `a row of ${wrong?.length} numbers`;
+    const wanted = `at most ${input.length / stride} rows of ${stride - 1} numbers`;
+    throw new AgentError(`observation ${key}: expected ${wanted}, got ${came}`);
+  }
+  input.fill(0);
+  for (const [r, row] of rows.entries()) {
+    input.set(row, r * stride);
+    input[r * stride + stride - 1] = 1;
+  }
 }

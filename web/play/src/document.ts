@@ -7,6 +7,8 @@ import { AgentError } from "./errors.ts";
 export interface InputDescription {
   key?: string;
   shape: (string | number)[];
+  /** Whether it takes a row for each thing of a set, with a 1 after its numbers. */
+  set?: boolean;
 }
 
 interface Model {

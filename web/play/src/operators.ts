@@ -41,6 +41,7 @@ const OPERATORS: Readonly<Record<string, Prepare>> = {
   Concat: prepareConcat,
   Split: prepareSplit,
   ArgMax: prepareArgMax,
+  ReduceSum: prepareReduceSum,
   Expand: prepareExpand,
   Cast: prepareCast,
   Clip: ([x, low, high]) => {
@@ -52,6 +53,10 @@ const OPERATORS: Readonly<Record<string, Prepare>> = {
   Tanh: ([x]) =>
     mapped(x, (from, to) => {
       for (let i = 0; i < to.length; i++) to[i] = Math.tanh(from[i]);
+    }),
+  Exp: ([x]) =>
+    mapped(x, (from, to) => {
+      for (let i = 0; i < to.length; i++) to[i] = Math.exp(from[i]);
     }),
   Relu: ([x]) =>
     mapped(x, (from, to) => {
@@ -80,6 +85,10 @@ const OPERATORS: Readonly<Record<string, Prepare>> = {
   Mul: (inputs) =>
     paired(inputs, (a, atA, b, atB, to) => {
       for (let i = 0; i < to.length; i++) to[i] = a[atA[i]] * b[atB[i]];
+    }),
+  Div: (inputs) =>
+    paired(inputs, (a, atA, b, atB, to) => {
+      for (let i = 0; i < to.length; i++) to[i] = a[atA[i]] / b[atB[i]];
     }),
   Equal: (inputs) =>
     paired(
@@ -342,6 +351,19 @@ function prepareArgMax([x]: readonly Tensor[], { keepdims }: GraphNode["attribut
       let most = 0;
       for (let i = 1; i < x.data.length; i++) if (x.data[i] > x.data[most]) most = i;
       data[0] = most;
+    },
+  };
+}
+
+/** The sums along one axis, which stays as one of length 1. */
+function prepareReduceSum([x]: readonly Tensor[], { axes: [axis] }: GraphNode["attributes"]): Prepared {
+  const out = floats(x.dims.map((length, i) => (i === axis ? 1 : length)));
+  const places = placesIn(out.dims, x.dims);
+  return {
+    outputs: [out],
+    run: () => {
+      out.data.fill(0);
+      for (let i = 0; i < places.length; i++) out.data[places[i]] += x.data[i];
     },
   };
 }

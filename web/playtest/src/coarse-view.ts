@@ -26,7 +26,7 @@ export class CoarseView {
   readonly #isBox: boolean;
 
   constructor({ observation }: Pick<GameDefinition, "observation">) {
-    this.#isBox = observation.kind === "box";
+    this.#isBox = observation.kind !== "dict";
     this.#entries = observationEntries(observation).map(({ name, size, space }) =>
       entryOf(name, size, space),
     );

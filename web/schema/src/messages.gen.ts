@@ -438,13 +438,27 @@ export interface Device {
   hardware_concurrency: number;
 }
 /**
- * Named boxes or discretes; on the wire its keys are sorted.
+ * Named boxes, sets or choices; on the wire its keys are sorted.
  */
 export interface DictSpace {
   kind: "dict";
   spaces: {
-    [k: string]: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
+    [k: string]: BoxSpace | SetSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
   };
+}
+/**
+ * Up to `max` things in any order, of `shape[0]` numbers each: an observation, never an action.
+ *
+ * It is stored as [max, shape[0] + 1] float32: a row for each thing, its numbers and then a 1; zeros after.
+ */
+export interface SetSpace {
+  kind: "set";
+  max: number;
+  /**
+   * @minItems 1
+   * @maxItems 1
+   */
+  shape: number[];
 }
 /**
  * One integer in [0, n).
@@ -760,7 +774,7 @@ export interface GameDescription {
   max_seconds: number | null;
   max_steps: number | null;
   num_agents: number;
-  observation: BoxSpace | DictSpace;
+  observation: BoxSpace | SetSpace | DictSpace;
   action: DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace | MixedSpace;
   action_mask: boolean;
   keys: {

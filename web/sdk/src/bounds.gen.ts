@@ -143,5 +143,26 @@ export const SPACE_BOUNDS = {
         "max": 1048576
       }
     ]
+  },
+  "set": {
+    "max": [
+      {
+        "of": "value",
+        "min": 1,
+        "max": 1024
+      }
+    ],
+    "shape": [
+      {
+        "of": "length",
+        "min": 1,
+        "max": 1
+      },
+      {
+        "of": "each",
+        "min": 1,
+        "max": 1024
+      }
+    ]
   }
 } as const;

@@ -35,5 +35,7 @@ export {
   multiDiscrete,
   type NamedAction,
   type ObservationSpace,
+  type SetSpace,
   type Space,
+  set,
 } from "./spaces.ts";

@@ -8,6 +8,7 @@ import { product, type SpaceKind } from "./spaces/kind.ts";
 import { MIXED, type MixedSpace } from "./spaces/mixed.ts";
 import { MULTI_BINARY, type MultiBinarySpace } from "./spaces/multi-binary.ts";
 import { MULTI_DISCRETE, type MultiDiscreteSpace } from "./spaces/multi-discrete.ts";
+import { SET, type SetSpace } from "./spaces/set.ts";
 
 export { type BoxOptions, type BoxSpace, box, boxLimit, boxSize } from "./spaces/box.ts";
 export { type DiscreteSpace, discrete } from "./spaces/discrete.ts";
@@ -21,17 +22,21 @@ export {
 } from "./spaces/mixed.ts";
 export { type MultiBinarySpace, multiBinary } from "./spaces/multi-binary.ts";
 export { type MultiDiscreteSpace, multiDiscrete } from "./spaces/multi-discrete.ts";
+export { type SetSpace, set } from "./spaces/set.ts";
 
-const KINDS: { [K in ActionSpace["kind"]]: SpaceKind<Extract<ActionSpace, { kind: K }>> } = {
+type FlatSpace = LeafSpace | MixedSpace;
+
+const KINDS: { [K in FlatSpace["kind"]]: SpaceKind<Extract<FlatSpace, { kind: K }>> } = {
   box: BOX,
   discrete: DISCRETE,
   multi_discrete: MULTI_DISCRETE,
   multi_binary: MULTI_BINARY,
   mixed: MIXED,
+  set: SET,
 };
 
 /** What an entry of a dict may be: policies see choices as one-hots. */
-export type LeafSpace = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
+export type LeafSpace = BoxSpace | SetSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
 
 /** Several named observations. */
 export interface DictSpace {
@@ -40,21 +45,21 @@ export interface DictSpace {
 }
 
 export type Space = LeafSpace | MixedSpace | DictSpace;
-export type ObservationSpace = BoxSpace | DictSpace;
-export type ActionSpace = LeafSpace | MixedSpace;
+export type ObservationSpace = BoxSpace | SetSpace | DictSpace;
+export type ActionSpace = Exclude<LeafSpace, SetSpace> | MixedSpace;
 
-/** Named boxes or choices; the order of keys never matters, everything downstream sorts them. */
+/** Named boxes, sets or choices; the order of keys never matters, everything downstream sorts them. */
 export function dict(spaces: Record<string, LeafSpace>): DictSpace {
   return { kind: "dict", spaces: { ...spaces } };
 }
 
 /** The row of a space's own kind: it takes that space, whichever kind it is. */
-function kindOf(space: ActionSpace): SpaceKind<ActionSpace> {
-  return KINDS[space.kind] as SpaceKind<ActionSpace>;
+function kindOf(space: FlatSpace): SpaceKind<FlatSpace> {
+  return KINDS[space.kind] as SpaceKind<FlatSpace>;
 }
 
 /** Shape of one value in memory, empty for a bare number, and what its numbers are stored as. */
-export function leafLayout(space: ActionSpace): {
+export function leafLayout(space: FlatSpace): {
   shape: number[];
   size: number;
   dtype: "float32" | "uint8" | "int32";
@@ -99,7 +104,7 @@ export function actionMaskSize(space: ActionSpace): number {
 }
 
 /** Lowest and highest value of element `index`; infinite where a box is unbounded. */
-export function leafLimits(space: ActionSpace, index: number): readonly [low: number, high: number] {
+export function leafLimits(space: FlatSpace, index: number): readonly [low: number, high: number] {
   return kindOf(space).limits(space, index);
 }
 
@@ -112,9 +117,9 @@ export function checkSpace(field: "observation" | "action", space: unknown): ass
   const known = space as Space;
   if (known.kind === "dict") checkDict(field, known);
   else checkLeaf(field, known);
-  const isObservation = known.kind === "box" || known.kind === "dict";
+  const isObservation = ["box", "set", "dict"].includes(known.kind);
   if (field === "observation" && !isObservation) {
-    throw new ConfigurationError(field, `must be a box or a dict of boxes, got ${known.kind}`);
+    throw new ConfigurationError(field, `must be a box, a set or a dict of them, got ${known.kind}`);
   }
   if (field === "action") {
     if (known.kind === "dict") throw new ConfigurationError(field, "dict is for observations only");
@@ -130,14 +135,14 @@ function checkDict(field: string, space: DictSpace): void {
     if (typeof inner !== "object" || inner === null || inner.kind === "dict" || inner.kind === "mixed") {
       throw new ConfigurationError(
         field,
-        `dict entry "${name}" must be a box or a choice, got ${show(inner)}`,
+        `dict entry "${name}" must be a box, a set or a choice, got ${show(inner)}`,
       );
     }
     checkLeaf(`${field}.${name}`, inner);
   }
 }
 
-function checkLeaf(field: string, space: ActionSpace): void {
+function checkLeaf(field: string, space: FlatSpace): void {
   if (!Object.hasOwn(KINDS, space.kind)) {
     const builders = Object.values(KINDS).map((kind) => kind.builder);
     throw new ConfigurationError(

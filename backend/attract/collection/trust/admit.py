@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.leases import Lease
-from attract.experience.layout import SINGLE_OBSERVATION
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block
-from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
+from attract.schema.spaces import BoxSpace, LeafSpace, SetSpace, observation_parts
 from attract.schema.tensor import view
 
 SLACK: Final = 1e-5
@@ -107,7 +106,8 @@ class Bounds:
                     )
         for key, bound in self._ranges.items():
             if not bound.is_box and (found := _find(block, key, bound)) is not None:
-                raise malformed(f"block.{found}", fix="choices are below their space's n")
+                fix = "choices are below their space's n, and a set's rows end with 0 or 1"
+                raise malformed(f"block.{found}", fix=fix)
 
     def outside(self, block: Block) -> str | None:
         """The first number of an agent that takes part that lies outside of its box, in words."""
@@ -140,9 +140,7 @@ def _find(block: Block, key: str, bound: _Range) -> str | None:
 
 
 def _ranges(description: GameDescription) -> dict[str, _Range]:
-    space = description.observation
-    spaces = space.spaces if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
-    found = {key: _range(space) for key, space in spaces.items()}
+    found = {key: _range(space) for key, space in observation_parts(description.observation).items()}
     return {key: bound for key, bound in found.items() if bound.low is not None or bound.high is not None}
 
 
@@ -151,6 +149,11 @@ def _range(space: LeafSpace) -> _Range:
         if space.dtype == "uint8" and space.low in (None, 0) and space.high in (None, 255):
             return _Range(space.size, None, None, True)
         return _Range(space.size, _limit(space.low, -1.0), _limit(space.high, 1.0), True)
+    if isinstance(space, SetSpace):
+        # What ends each row says whether it holds a thing; nothing else is bounded.
+        low = np.full(space.stored_shape, -np.inf, np.float32)
+        low[:, -1] = 0.0
+        return _Range(low.size, low.ravel(), np.where(low < 0, np.inf, 1.0).astype(np.float32).ravel(), False)
     highest = np.array(space.choices, np.float32) - 1
     return _Range(highest.size, np.zeros(1, np.float32), highest, False)
 

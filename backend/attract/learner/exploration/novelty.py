@@ -142,7 +142,11 @@ class RandomNetworkDistillation:
         parts: list[Tensor] = []
         for entry in self._entries:
             array = preprocessed[entry.key]
-            parts.append(entry.encode(array.reshape(num_rows, *array.shape[len(leading) :])).flatten(1))
+            encoded = entry.encode(array.reshape(num_rows, *array.shape[len(leading) :]))
+            if entry.kind == "set":
+                # Each number by itself in ascending order: another order of the rows is nothing new.
+                encoded = encoded.sort(1).values
+            parts.append(encoded.flatten(1))
         return torch.cat(parts, 1).clamp(-FEATURE_LIMIT, FEATURE_LIMIT).view(*leading, -1)
 
     def _errors(self, features: Tensor) -> Tensor:

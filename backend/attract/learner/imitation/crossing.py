@@ -50,7 +50,7 @@ class CrossedExamples:
     def of(cls, policy: Policy, batch: Batch, generator: torch.Generator) -> Self | None:
         """Crossed examples of a batch of demonstrations.
 
-        Returns: None for pictures, recurrent policies and real-valued actions, and without scikit-learn.
+        Returns: None for pictures, sets, recurrent policies and real-valued actions, or without scikit-learn.
 
         Masks are left out: what a mask forbids where two observations are crossed, only the game knows.
         The policy applies its own when it plays.
@@ -60,7 +60,7 @@ class CrossedExamples:
         if not has_trees() or policy.state_size > 0 or batch.action.is_floating_point():
             return None
         seen = {key: array[batch.valid] for key, array in batch.observation.items()}
-        if any(not array.is_floating_point() for array in seen.values()):
+        if policy.encoders or any(not array.is_floating_point() for array in seen.values()):
             return None
         flat = torch.cat([array.flatten(1).double() for array in seen.values()], 1).cpu().numpy()
         if flat.shape[1] > MAX_NUMBERS or len(flat) < 2:

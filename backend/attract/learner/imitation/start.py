@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from attract.algorithm.normalisation import RunningMoments
 from attract.collection.seating import Seating
 from attract.learner.algorithms.algorithm import AlgorithmChoice
 from attract.learner.algorithms.reward_scale import RETURNS, SlotReturns, scaled
@@ -112,9 +111,7 @@ def _clone_one(
     device = next(state.policy.parameters()).device
     own = settings.algorithm_settings
     batch = on_device(demonstration_batch(demonstrations, agents, own.horizon), device)
-    observed = {
-        key: RunningMoments.of(batch.observation[key], batch.valid) for key in state.observation_statistics
-    }
+    observed = state.policy.moments(batch.observation, batch.valid)
     if RETURNS in state.algorithm.moments:
         seen = SlotReturns().see(batch, own.gamma)
         rewards, _ = scaled(batch.reward, state.algorithm.moments[RETURNS], seen)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, Report, undone_on_failure
@@ -124,8 +123,4 @@ class PolicyGroup:
         """Let the next version of each of these policies normalise by what it saw too (rule P7)."""
         for policy_id, batch in batches.items():
             policy_state = self._state.policies[policy_id]
-            observed = {
-                key: RunningMoments.of(batch.observation[key], batch.valid)
-                for key in policy_state.observation_statistics
-            }
-            policy_state.gather(observed)
+            policy_state.gather(policy_state.policy.moments(batch.observation, batch.valid))

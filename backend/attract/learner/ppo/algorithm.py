@@ -130,7 +130,7 @@ class Ppo:
         history = history if self._rewards is None else self._rewards.then(history)
         rates = self._rates_with(scheduled, batch, history)
         gae_lambda = self._settings.lambda_for(
-            sees_pictures=bool(self._policy.encoders), is_zero_sum=history.is_zero_sum
+            sees_pictures=self._policy.sees_pictures, is_zero_sum=history.is_zero_sum
         )
         settings = self._settings.model_copy(update={"gae_lambda": gae_lambda})
         if rates.entropy_coef != scheduled.entropy_coef:

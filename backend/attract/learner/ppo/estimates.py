@@ -55,7 +55,7 @@ class Estimator:
         self._distribution = distribution
         self._batch = batch
         self._settings = settings
-        self._gae_lambda = settings.lambda_for(sees_pictures=bool(policy.encoders))
+        self._gae_lambda = settings.lambda_for(sees_pictures=policy.sees_pictures)
         self._next_segment = chain_segments(
             batch.slot_id, batch.first_step, batch.reward.shape[0], batch.valid[0]
         )

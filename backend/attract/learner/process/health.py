@@ -9,7 +9,7 @@ from torch import Tensor
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Report
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, MixedSpace
+from attract.schema.spaces import BoxSpace, MixedSpace, SetSpace, observation_parts
 
 MAX_FOLLOWED_NUMBERS = 256
 """Maximum size of an observation's entry; parts of a larger one, a picture or a board, may never change."""
@@ -25,6 +25,8 @@ class ExperienceHealth:
 
     def __init__(self, game: GameDescription) -> None:
         self._game = game
+        parts = observation_parts(game.observation)
+        self._sets = {key for key, part in parts.items() if isinstance(part, SetSpace)}
         self._ranges: dict[str, tuple[Tensor, Tensor]] = {}
         """[numbers] float32 smallest and largest of each followed entry."""
 
@@ -62,7 +64,9 @@ class ExperienceHealth:
     def _follow(self, batch: Batch) -> None:
         is_whole = bool(batch.valid.all())
         for key, array in sorted(batch.observation.items()):
-            if array.dtype == torch.uint8 or array[0, 0].numel() > MAX_FOLLOWED_NUMBERS:
+            if key in self._sets or array.dtype == torch.uint8:
+                continue
+            if array[0, 0].numel() > MAX_FOLLOWED_NUMBERS:
                 continue
             seen = array.flatten(0, 1) if is_whole else array[batch.valid]
             numbers = seen.reshape(-1, array[0, 0].numel()).float()

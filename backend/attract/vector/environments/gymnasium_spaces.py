@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace, MixedSpace, MultiBinarySpace
+from attract.schema.spaces import (
+    ActionSpace,
+    BoxSpace,
+    DictSpace,
+    LeafSpace,
+    MixedSpace,
+    MultiBinarySpace,
+    SetSpace,
+    observation_parts,
+)
 from attract.vector.batch import VectorLayout
 
 PLAIN: Final = "obs"
@@ -28,8 +37,7 @@ class GameSpaces:
     def __init__(self, description: GameDescription) -> None:
         self._layout = VectorLayout.for_game(description, horizon=1)
         seen = description.observation
-        self._leaves: Mapping[str, Any] = seen.spaces if isinstance(seen, DictSpace) else {PLAIN: seen}
-        leaves = {key: _leaf(leaf) for key, leaf in self._leaves.items()}
+        leaves = {key: _leaf(leaf) for key, leaf in observation_parts(seen).items()}
         self._dtypes: dict[str, Any] = {key: leaf.dtype for key, leaf in leaves.items()}
         self.observation: spaces.Space[Any] = (
             spaces.Dict(leaves) if isinstance(seen, DictSpace) else leaves[PLAIN]
@@ -67,7 +75,7 @@ class GameSpaces:
         return np.concatenate([numbers[key] for key in order], 1).astype(dtype)
 
 
-def _wire(leaf: LeafSpace, space: spaces.Space[Any], given: Any, num_slots: int, what: str) -> NDArray[Any]:
+def _wire(leaf: ActionSpace, space: spaces.Space[Any], given: Any, num_slots: int, what: str) -> NDArray[Any]:
     """[num_slots, ...] one space's part of the actions as it travels. Raises: as `GameSpaces.actions`."""
     values = np.asarray(given)
     wanted = (num_slots, *leaf.action_shape)
@@ -108,6 +116,8 @@ def _leaf(space: LeafSpace) -> Any:
             low = _limit(space, space.low, 0 if is_byte else -np.inf)
             high = _limit(space, space.high, 255 if is_byte else np.inf)
             return spaces.Box(low.astype(dtype), high.astype(dtype), tuple(space.shape), dtype.type)
+        case SetSpace():
+            return spaces.Box(-np.inf, np.inf, space.stored_shape, np.float32)
         case MultiBinarySpace():
             return spaces.MultiBinary(space.n)
         case _:

@@ -17,7 +17,7 @@ from attract.learner.algorithms.algorithm import Report, run_metrics
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.algorithms.flat_parameters import FlatParameters
 from attract.learner.algorithms.reward_scale import SlotReturns, scaled
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, SetSpace
 from batches import build, play
 
 
@@ -153,6 +153,7 @@ KINDS = {
         {"observation": MANY, "action": {"kind": "multi_binary", "n": 3}, "recurrent": "lstm"},
         {},
     ),
+    "a set": ({"observation": SetSpace(max=3, shape=[2]), "recurrent": "gru"}, {}),
     "continuous": (
         {"action": {"kind": "box", "shape": [2], "dtype": "float32", "low": -1.0, "high": 1.0}},
         {},

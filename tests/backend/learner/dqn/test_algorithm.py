@@ -25,6 +25,7 @@ from attract.schema.spaces import (
     MultiBinarySpace,
     MultiDiscreteSpace,
     ObservationSpace,
+    SetSpace,
 )
 from attract.settings.dqn import DqnSettings
 from attract.settings.run import PolicySettings
@@ -317,8 +318,9 @@ PICTURE = BoxSpace(shape=[36, 36, 3], dtype="uint8")
         (DictSpace(spaces={"a": PICTURE, "b": BoxSpace(shape=[3])}), MultiDiscreteSpace(nvec=[2, 3]), True),
         (BoxSpace(shape=[4]), MultiBinarySpace(n=3), False),
         (BoxSpace(shape=[4]), DiscreteSpace(n=3), True),
+        (SetSpace(max=5, shape=[2]), DiscreteSpace(n=3), False),
     ],
-    ids=["picture", "mixed, several choices, masked", "bits", "masked"],
+    ids=["picture", "mixed, several choices, masked", "bits", "masked", "set"],
 )
 def test_it_learns_from_pictures_mixed_observations_several_choices_and_masks(
     observation: ObservationSpace, action: ActionSpace, masked: bool

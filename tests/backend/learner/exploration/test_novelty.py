@@ -7,7 +7,7 @@ import torch
 from attract.experience.batch import Batch, load_batch
 from attract.learner.exploration.novelty import RandomNetworkDistillation
 from attract.policy.network import Policy, build_policy
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, SetSpace
 from attract.settings.run import PolicySettings
 from learner_world import SignsFleet, describe_signs
 
@@ -121,3 +121,16 @@ def test_every_kind_of_observation_has_features():
     seen = novelty.see(policy, batch, GAMMA)
     assert seen.features.shape == (horizon, slots, 6 * 5 * 2 + 3 + 4 + 6)
     assert seen.bonus.shape == (horizon, slots) and (seen.bonus > 0).all()
+
+
+def test_another_order_of_the_rows_of_a_set_is_nothing_new(batch: Batch):
+    policy = policy_for(SetSpace(max=4, shape=[2]))
+    rocks = torch.randn(*batch.valid.shape, 4, 3, generator=torch.Generator().manual_seed(1))
+    rocks[..., -1] = (rocks[..., -1] > 0).float()
+
+    def bonus(rows: torch.Tensor) -> torch.Tensor:
+        seen = replace(batch, observation={"obs": rows}, bootstrap_observation={"obs": rows[-1]})
+        return create(policy).see(policy, seen, GAMMA).bonus
+
+    assert torch.equal(bonus(rocks), bonus(rocks.flip(2)))
+    assert not torch.equal(bonus(rocks), bonus(rocks + 1))

@@ -11,7 +11,7 @@ from attract.learner.process.health import ExperienceHealth
 from attract.schema.game import GameDescription
 
 
-def game(action: dict[str, Any]) -> GameDescription:
+def game(action: dict[str, Any], observation: dict[str, Any] | None = None) -> GameDescription:
     return GameDescription.model_validate(
         {
             "id": "Counting-v1",
@@ -20,7 +20,7 @@ def game(action: dict[str, Any]) -> GameDescription:
             "ticks_per_step": 1,
             "max_seconds": None,
             "max_steps": None,
-            "observation": {"kind": "box", "shape": [3]},
+            "observation": observation or {"kind": "box", "shape": [3]},
             "action": action,
         }
     )
@@ -132,3 +132,12 @@ def test_each_of_several_policies_has_its_own_share() -> None:
     )
     assert (found["train/entropy_share/scout"], found["train/entropy_share/keeper"]) == (1.0, 0.0)
     assert (found["rollout/reward_min"], found["rollout/reward_max"]) == (1.0, 5.0)
+
+
+def test_rows_of_a_set_that_never_held_a_thing_are_no_constants() -> None:
+    parts = {"me": {"kind": "box", "shape": [2]}, "rocks": {"kind": "set", "max": 2, "shape": [1]}}
+    described = game({"kind": "discrete", "n": 4}, {"kind": "dict", "spaces": parts})
+    seen = {"me": torch.tensor([[[1.0, 5.0], [2.0, 5.0]]]), "rocks": torch.zeros(1, 2, 2, 2)}
+    found = metrics(ExperienceHealth(described), batch([[0.0, 1.0]], seen))
+    assert found["rollout/constant_observations"] == 1.0
+    assert found["rollout/first_constant_observation"] == 1.0

@@ -30,6 +30,11 @@ def test_boxes_have_the_games_limits_and_bytes_span_all_of_theirs():
     assert whole.action == spaces.MultiBinary(2)
 
 
+def test_a_set_is_its_rows_each_with_whether_it_holds_a_thing():
+    seen = GameSpaces(described({"kind": "set", "max": 3, "shape": [2]}, {"kind": "discrete", "n": 3}))
+    assert seen.observation == spaces.Box(-np.inf, np.inf, (3, 3), np.float32)
+
+
 def test_named_choices_are_int64_and_copies():
     seen = {"kind": "dict", "spaces": {"eye": BYTES, "door": {"kind": "discrete", "n": 4}}}
     game = GameSpaces(described(seen, {"kind": "multi_discrete", "nvec": [2, 3]}))

@@ -30,6 +30,7 @@ test.each<[Space, string]>([
   [{ kind: "multi_discrete", nvec: [3, 2] }, "2 choices at once, of 3, 2"],
   [{ kind: "multi_binary", n: 1 }, "1 switch"],
   [{ kind: "multi_binary", n: 4 }, "4 switches"],
+  [{ kind: "set", max: 32, shape: [4] }, "up to 32 × 4 numbers in any order"],
   [
     { kind: "dict", spaces: { eye: box([4]), key: { kind: "discrete", n: 2, labels: null } } },
     "eye: 4 numbers; key: 2 choices",

@@ -1,6 +1,6 @@
-/** A script's mixed action: what is one, and what is said of one that is none. */
+/** What a script is shown, and its mixed action: what is one, and what is said of one that is none. */
 
-import { box, discrete, mixed, multiDiscrete } from "attract/spaces";
+import { box, dict, discrete, mixed, multiDiscrete, set } from "attract/spaces";
 import { expect, test } from "vitest";
 import { ObservationBatch } from "../../../../web/worker/src/game/observation-batch.ts";
 import { type Act, ScriptPolicy } from "../../../../web/worker/src/policy/script-policy.ts";
@@ -16,7 +16,13 @@ function decided(action: unknown, mask: readonly number[] | null = null): number
   const batch = new ObservationBatch(box({ shape: [1] }), 1, { maskSize });
   if (mask !== null) batch.maskViews[0].set(mask);
   const act: Act = () => action as never;
-  const script = new ScriptPolicy("script:a.js", act, SPACE, { rows: 1, stateSize: 0 }, () => undefined);
+  const script = new ScriptPolicy(
+    "script:a.js",
+    act,
+    { observation: box({ shape: [1] }), action: SPACE },
+    { rows: 1, stateSize: 0 },
+    () => undefined,
+  );
   return Array.from(script.decide(batch, 0, 0.5));
 }
 
@@ -46,4 +52,24 @@ test("each part keeps to its own part of the mask", () => {
   expect(() => decided({ aim: [5], button: 1, gear: [1, 0] }, mask)).toThrow(
     "gear: the mask does not allow number 1",
   );
+});
+
+test("a script sees a set as the list of its rows, and other parts as they are", () => {
+  const observation = dict({ me: box({ shape: [2] }), rocks: set({ max: 3, shape: [2] }) });
+  const batch = new ObservationBatch(observation, 2);
+  batch.arrays[0].set([0, 0, 7, 8]);
+  batch.arrays[1].set([1, 2, 1, 3, 4, 1, 0, 0, 0], 9);
+  const seen: unknown[] = [];
+  const act = (given: unknown): number => {
+    seen.push(structuredClone(given));
+    return 1;
+  };
+  const game = { observation, action: discrete(3) };
+  const policy = new ScriptPolicy("script:a.js", act, game, { rows: 2, stateSize: 0 }, () => {});
+  expect(Array.from(policy.decide(batch, 1, 0.5))).toEqual([1]);
+  policy.decide(batch, 0, 0.5);
+  expect(seen).toEqual([
+    { me: Float32Array.of(7, 8), rocks: [Float32Array.of(1, 2), Float32Array.of(3, 4)] },
+    { me: Float32Array.of(0, 0), rocks: [] },
+  ]);
 });

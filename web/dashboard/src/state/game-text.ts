@@ -22,6 +22,8 @@ export function spaceText(space: Space): string {
       return `${plural(space.nvec.length, "choice")} at once, of ${space.nvec.join(", ")}`;
     case "multi_binary":
       return `${space.n} ${space.n === 1 ? "switch" : "switches"}`;
+    case "set":
+      return `up to ${space.max} × ${plural(space.shape[0], "number")} in any order`;
     case "dict":
     case "mixed":
       return Object.entries(space.spaces)

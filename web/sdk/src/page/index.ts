@@ -10,6 +10,7 @@ export {
   mixed,
   multiBinary,
   multiDiscrete,
+  set,
 } from "../spaces.ts";
 export { type AttachedAgent, type AttachOptions, attachAgent, type Decider } from "./attach.ts";
 export { type Drawn, type DrawnThing, drawn } from "./drawn.ts";

@@ -12,7 +12,7 @@ const PRIME = 0x01000193;
  * filled up with zeros: a quarter of the multiplications that bytes take.
  */
 export class SeenHash {
-  /** Null where an observation is a single box. */
+  /** Null where an observation is a single box or set. */
   readonly #names: readonly string[] | null;
   readonly #hasMasks: boolean;
   /** A view may begin at any byte: it is read here. */
@@ -22,7 +22,8 @@ export class SeenHash {
   readonly #bytesOf = new WeakMap<BoxView, Uint8Array>();
 
   constructor({ observation, actionMask }: GameDefinition) {
-    this.#names = observation.kind === "box" ? null : observationEntries(observation).map(({ name }) => name);
+    this.#names =
+      observation.kind === "dict" ? observationEntries(observation).map(({ name }) => name) : null;
     this.#hasMasks = actionMask === true;
   }
 

@@ -1,6 +1,7 @@
 /** A player that is a module of the game's author: `act(observation, mask, random)`. */
 
-import type { Action, GivenAction, ObservationView } from "attract/contract";
+import type { Action, GameDefinition, GivenAction, ObservationValue } from "attract/contract";
+import { asReturned } from "attract/observation";
 import { createSequentialRandom, type GameRandom, STREAM } from "attract/random";
 import { type ActionSpace, boxSize, type MixedSpace, maskGroups, mixedParts } from "attract/spaces";
 import { importText } from "../game/load-game.ts";
@@ -16,14 +17,17 @@ import { UntrainedPolicy } from "./policy.ts";
  * @param random draws that belong to this step, so that the episode can be played again.
  * @returns an action as the game's `update` takes it.
  */
-export type Act = (observation: ObservationView, mask: Uint8Array | null, random: GameRandom) => GivenAction;
+export type Act = (observation: ObservationValue, mask: Uint8Array | null, random: GameRandom) => GivenAction;
+
+/** What a script sees, and what it may do. */
+type ScriptGame = Pick<GameDefinition, "observation" | "action">;
 
 const ACTIVE = Uint8Array.of(1);
 
 /** Owned by one rollout worker. */
 export class ScriptPolicy extends UntrainedPolicy {
   readonly #act: Act;
-  readonly #space: ActionSpace;
+  readonly #game: ScriptGame;
   readonly #turn: () => void;
   readonly #random = createSequentialRandom(STREAM.action);
 
@@ -34,14 +38,14 @@ export class ScriptPolicy extends UntrainedPolicy {
   constructor(
     policyId: string,
     act: Act,
-    space: ActionSpace,
+    game: ScriptGame,
     sizes: { rows: number; stateSize: number },
     turn: () => void,
   ) {
     super(policyId, 0, sizes.rows, sizes.stateSize);
     this.#turn = turn;
     this.#act = act;
-    this.#space = space;
+    this.#game = game;
   }
 
   /**
@@ -51,19 +55,20 @@ export class ScriptPolicy extends UntrainedPolicy {
    */
   decide(batch: ObservationBatch, slot: number, uniform: number): ArrayLike<number> {
     const mask = batch.maskSize > 0 ? batch.maskViews[slot] : null;
+    const { observation, action: space } = this.#game;
     this.#random.reset(uniform * 2 ** 24, 0, 0, 0);
     let action: Action;
     this.#turn();
     try {
-      action = this.#act(batch.views[slot], mask, this.#random.random) as Action;
+      action = this.#act(asReturned(observation, batch.views[slot]), mask, this.#random.random) as Action;
     } catch (error) {
       if (error instanceof Error) error.message = `${this.policyId}: ${error.message}`;
       throw error;
     }
-    const wrong = problemOf(this.#space, action, mask);
+    const wrong = problemOf(space, action, mask);
     if (wrong !== null) throw new Error(`${this.policyId}: act returned ${shown(action)}; ${wrong}`);
-    const flat = this.#space.kind === "mixed" ? flatOf(this.#space, action) : action;
-    return recordedActions(this.#space, 1, flat, ACTIVE);
+    const flat = space.kind === "mixed" ? flatOf(space, action) : action;
+    return recordedActions(space, 1, flat, ACTIVE);
   }
 }
 

@@ -38,7 +38,7 @@ export class HeldPolicies {
         : new ScriptPolicy(
             policyId,
             await loadScript(policyId, script),
-            description.action,
+            description,
             { rows: rowsOf(welcome), stateSize },
             turn,
           );

@@ -9,7 +9,14 @@ from attract.errors import ProtocolError
 from attract.schema.api import CheckFinding
 from attract.schema.game import GameDescription, RewardRange
 from attract.schema.messages import Block, BlockAck, FinalObservations
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+    SetSpace,
+)
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from driven_core import DrivenCore, small_config
@@ -50,13 +57,8 @@ def test_a_game_that_declares_no_range_may_reward_with_anything() -> None:
 def seen(space: DictSpace | BoxSpace, **changes: Any) -> tuple[Bounds, Block]:
     """A block [4 steps, 3 slots] of zeros, but for `changes`: by key and place, a number."""
     spaces = space.spaces if isinstance(space, DictSpace) else {"obs": space}
-    kinds = {key: "float32" if isinstance(space, BoxSpace) else "int32" for key, space in spaces.items()}
-    shapes = {
-        key: tuple(space.shape)
-        if isinstance(space, BoxSpace)
-        else (len(getattr(space, "nvec", [])),) * (space.kind != "discrete")
-        for key, space in spaces.items()
-    }
+    kinds = {key: space.stored_type for key, space in spaces.items()}
+    shapes = {key: space.stored_shape for key, space in spaces.items()}
     steps = {key: np.zeros((4, 3, *shapes[key]), kinds[key]) for key in spaces}
     after = {key: np.zeros((3, *shapes[key]), kinds[key]) for key in spaces}
     for key, (place, number) in changes.items():
@@ -91,6 +93,17 @@ def test_hostile_08_choices_are_held_against_their_space() -> None:
     )
     with pytest.raises(ProtocolError, match=r"bootstrap_observation.keys"):
         bits.check(block)
+
+
+def test_hostile_08_a_row_of_a_set_holds_a_thing_or_none() -> None:
+    space = DictSpace(spaces={"rocks": SetSpace(max=2, shape=[1])})
+    for change in ({}, {"rocks": ((1, 2, 1, 0), -1e30)}, {"rocks": ((1, 2, 1), 1.0)}):
+        bounds, block = seen(space, **change)
+        bounds.check(block)
+    for number in (2.0, -1.0):
+        bounds, block = seen(space, rocks=((1, 2, 1, 1), number))
+        with pytest.raises(ProtocolError, match=r"observation.rocks\[3\]: -?[12], step 1 of column 2"):
+            bounds.check(block)
 
 
 @pytest.mark.parametrize(
