@@ -41,9 +41,9 @@ class Policy(nn.Module):
     """Action outputs and value from observations; owned by one thread.
 
     Entries are encoded each by itself (images by a CNN, sets by a `SetEncoder`, the rest as vectors) and
-    joined; a recurrent core, if any, follows; then one trunk for both heads or one each. Bins of each choice's
-    return, if any, read one trunk, and both heads read them. The Gaussian's log standard deviations are
-    parameters that no observation changes.
+    joined; a recurrent core, if any, follows; then one trunk for both heads or one each. Bins of each
+    choice's return, if any, read one trunk, and both heads read them. The Gaussian's log standard deviations
+    are parameters that no observation changes.
 
     Args:
         observation: of the game.
