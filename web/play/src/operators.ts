@@ -69,9 +69,11 @@ const OPERATORS: Readonly<Record<string, Prepare>> = {
   /** Over the whole of one row, as everything here is. */
   Softmax: ([x]) =>
     mapped(x, (from, to) => {
-      let [highest, sum] = [Number.NEGATIVE_INFINITY, 0];
-      for (let i = 0; i < to.length; i++) highest = Math.max(highest, from[i]);
-      for (let i = 0; i < to.length; i++) sum += to[i] = Math.exp(from[i] - highest);
+      let most = 0;
+      for (let i = 1; i < to.length; i++) if (from[i] > from[most]) most = i;
+      for (let i = 0; i < to.length; i++) to[i] = Math.exp(from[i] - from[most]);
+      let sum = 0;
+      for (let i = 0; i < to.length; i++) sum += to[i];
       for (let i = 0; i < to.length; i++) to[i] /= sum;
     }),
   Add: (inputs) =>
