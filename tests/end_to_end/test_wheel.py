@@ -57,7 +57,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)],
         check=True,
     )
-    (wheel,) = folder.glob("attract-*.whl")
+    (wheel,) = folder.glob("attract_rl-*.whl")
     venv.create(folder / "env", with_pip=True)
     commands = folder / "env" / "bin"
     subprocess.run([commands / "python", "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True)
