@@ -131,8 +131,11 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
                     state.describing = None
                     choose_describer(state, now)
             worker = state.fleet.newest_of(host, message.worker_index)
-            if worker is not None:
+            if worker is not None and not worker.broken:
                 state.break_worker(worker, report, now)
+            elif host.tier == "local" and message.worker_index is not None:
+                # It ended before it connected. Its host gives up after three in a minute, and says no more.
+                state.count_failure(report)
         case messages.Goodbye():
             pass
         case _:

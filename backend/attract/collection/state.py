@@ -326,17 +326,20 @@ class CollectionState:
         self.fleet.set_broken(worker)
         if worker.admitted:
             self.lapse_all(worker, "the worker ends", now)
-        agent_steps = self.learner.counters.agent_steps
         if worker.tier == "local":
-            if self._failures.add(agent_steps):
-                self.emit(Report(report, fatal=True))
+            self.count_failure(report)
             return
-        reason = self.conduct.game_failed(worker.identity, agent_steps, now)
+        reason = self.conduct.game_failed(worker.identity, self.learner.counters.agent_steps, now)
         if reason is not None:
             self.fleet.look_at_conduct(self.conduct, now)
             self.note("quarantine", f"the browser {worker.identity} is banned: {reason}")
             if self.conduct.game_fails_for_all:
                 self.emit(Report(report, fatal=True))
+
+    def count_failure(self, report: GameReport) -> None:
+        """The game ended one more worker of the admin's own; too many of them end the run."""
+        if self._failures.add(self.learner.counters.agent_steps):
+            self.emit(Report(report, fatal=True))
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""

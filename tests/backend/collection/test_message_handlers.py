@@ -260,3 +260,13 @@ def test_only_a_host_of_ones_own_says_that_a_worker_is_lost(tier: str, is_lost: 
     driven.give(message_handlers.message_received, HOST, crashed)
     driven.give(message_handlers.message_received, HOST, crashed.model_copy(update={"worker_lost": True}))
     assert [broken.report.worker_lost for broken in driven.wanted(effects.Report)] == [False, is_lost]
+
+
+@pytest.mark.parametrize(("tier", "is_over"), [("local", True), ("invited", False)])
+def test_workers_that_end_before_they_connect_end_the_run_as_others_do(tier: str, is_over: bool) -> None:
+    driven = DrivenCore(small_config(num_workers=1), tier=tier)
+    driven.host()
+    driven.join(10)
+    for _ in range(3):
+        driven.give(message_handlers.message_received, HOST, game_failure("crash", 0))
+    assert driven.wanted(effects.Report)[-1].fatal is is_over
