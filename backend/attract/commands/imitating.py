@@ -50,7 +50,6 @@ from attract.settings.self_play import OUTSIDE
 from attract.vector.environments.replaying import EpisodeReplayer, replay_terms, replayed
 
 LINE_SECONDS = 2.0
-REPLAY_SECONDS = 600.0
 
 
 async def imitate_game(
@@ -108,6 +107,7 @@ async def _play_again(
         folder = await asyncio.to_thread(_recorded, module, server) if source is None else source
         return await asyncio.to_thread(play_again, module, folder)
     from attract.commands.crowd_play import crowd_gateway, find_build
+    from attract.commands.replay import BUDGET_SECONDS
 
     found: list[Demonstrated] = []
     async with crowd_gateway(server, None, console) as gateway:
@@ -117,7 +117,7 @@ async def _play_again(
             with naming(path):
                 seat, lease = replay_terms(module.reference, game, episode)
                 checker = gateway.service.membership.checker
-                answer = await checker.play_again(module, seat, lease, REPLAY_SECONDS)
+                answer = await checker.play_again(module, seat, lease, BUDGET_SECONDS)
                 if answer.problem is not None:
                     raise ConfigurationError(answer.problem)
                 blocks = [

@@ -43,6 +43,30 @@ async def test_D1_what_it_leaves_is_a_run_with_a_version_a_row_and_an_export(
     assert (directory.export / "policy.onnx").is_file() and directory.read_game()[1] is not None
 
 
+PAGE = """<canvas id="c" width="80" height="80"></canvas><script>
+  let x = 40, ticks = 0;
+  const held = new Set(), context = c.getContext("2d");
+  addEventListener("keydown", (event) => held.add(event.code));
+  addEventListener("keyup", (event) => held.delete(event.code));
+  requestAnimationFrame(function frame() {
+    x += held.has("ArrowRight") ? 1 : 0;
+    window.game = { x, over: ++ticks > 150 };
+    context.clearRect(0, 0, 80, 80);
+    context.fillRect(x, 40, 10, 10);
+    requestAnimationFrame(frame);
+  });
+</script>
+"""
+PIXELS = """
+import { definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Pixels-v1", page: "index.html", action: discrete(["stay", "right"]),
+  keys: { stay: [], right: ["ArrowRight"] }, pixels: {},
+  score: (w) => w.game.x, over: (w) => w.game.over, ready: (w) => w.game !== undefined,
+});
+"""
+
+
 async def recorded_of_page(server: ServerSettings, game: str, count: int) -> list[RecordedEpisode]:
     async with crowd_gateway(server, None, CommandConsole(stderr=True)) as gateway:
         build = await find_build(gateway, game)
@@ -64,10 +88,7 @@ async def test_C5_demonstrations_of_a_page_are_played_again_in_a_browser(
 ):
     server = ServerSettings(runs_dir=tmp_path / "runs")
     episodes = await recorded_of_page(server, "lanes", 2)
-    source = tmp_path / "played"
-    source.mkdir()
-    for number, episode in enumerate(episodes):
-        (source / f"{number}.json").write_bytes(written(episode))
+    source = write_episodes(tmp_path / "played", episodes)
     options = dataclasses.replace(OPTIONS, source=str(source))
     assert await imitate_game("lanes", RunSettings(), options, server) == 0
     report = json.loads(capsys.readouterr().out)
@@ -77,11 +98,26 @@ async def test_C5_demonstrations_of_a_page_are_played_again_in_a_browser(
 
     # One that the game does not play so is named.
     other = episodes[1].model_copy(update={"returns": [episodes[1].returns[0] + 1]})
-    (source / "1.json").write_bytes(written(other))
+    write_episodes(source, [episodes[0], other])
     options = dataclasses.replace(options, run_id="other")
-    with pytest.raises(
-        ConfigurationError, match="the game has changed since it was recorded: the return"
-    ) as refused:
+    with pytest.raises(ConfigurationError, match="has changed since it was recorded: the return") as refused:
         await imitate_game("lanes", RunSettings(), options, server)
     assert refused.value.setting == str(source / "1.json")
     assert not (tmp_path / "runs" / "other").exists()
+
+
+async def test_stacks_of_pictures_of_a_page_are_imitated_too(tmp_path: Path):
+    (tmp_path / "index.html").write_text(PAGE)
+    (tmp_path / "game.page.ts").write_text(PIXELS)
+    server = ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path)
+    game = str(tmp_path / "game.page.ts")
+    source = write_episodes(tmp_path / "played", await recorded_of_page(server, game, 1))
+    options = dataclasses.replace(OPTIONS, source=str(source))
+    assert await imitate_game(game, RunSettings(), options, server) == 0
+
+
+def write_episodes(folder: Path, episodes: list[RecordedEpisode]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for number, episode in enumerate(episodes):
+        (folder / f"{number}.json").write_bytes(written(episode))
+    return folder

@@ -113,7 +113,8 @@ def replay_terms(
         run_id=RUN_ID,
         worker_id=0,
         game=reference,
-        description=game,
+        # Stacks of pictures are read as they are: nothing is stored.
+        description=game.model_copy(update={"picture_stacks": {}}),
         instance_ids=[0],
         seed=episode.seed,
         horizon=len(actions),
