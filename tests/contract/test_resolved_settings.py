@@ -7,6 +7,7 @@ import pytest
 
 from attract.games.library import GameLibrary
 from attract.games.project import PACKAGE_DIR
+from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_policy
 from attract.run.plan import collection_config
 from attract.run.settings_view import settings_form, settings_of, settings_view
@@ -65,7 +66,8 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
     ppo = settings.ppo
     reference = GameReference(name=game, sha256="a" * 64, url=f"games/{game}.js")
     config = collection_config(settings, "run", reference).fitted(description)
-    policy = build_policy(settings.policy, description)
+    policy = build_policy(settings.policy, description, num_bins=choose_algorithm(settings).num_bins)
+    log_std = policy.action_log_std
     (segments,) = config.batch_targets.values()
     common = {
         "collection.instances_per_worker": config.num_instances,
@@ -76,7 +78,8 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
         "collection.max_policy_lag": config.settings.policy_lag,
-        "policy.log_std_init": settings.policy.log_std_for(is_mixed=False),
+        "policy.log_std_init": 0.5 if log_std is None else float(log_std.detach()[0]),
+        "policy.shared_trunk": policy.value_trunk is None,
         f"{settings.algorithm}.batch_segments": segments,
         f"{settings.algorithm}.schedule_steps": settings.schedule_steps,
     }
@@ -98,6 +101,8 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
 
 
 def shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -109,7 +114,8 @@ def test_every_empty_setting_stands_for_a_value_or_for_nothing(descriptions: dic
         and not path.startswith(tuple(f"{name}." for name in ALGORITHM_SETTINGS if name != "ppo"))
     }
     used = used_by(RunSettings(), "small", descriptions["cartpole"])
-    assert empty - NOTHING == set(used) - {"collection.seats", "self_play.seats", "collection.warmup_steps"}
+    overruled = {"collection.seats", "self_play.seats", "collection.warmup_steps", "policy.shared_trunk"}
+    assert empty - NOTHING == set(used) - overruled
 
 
 @pytest.mark.parametrize("game", NAMES)

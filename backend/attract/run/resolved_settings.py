@@ -55,6 +55,7 @@ def resolve_settings(
     _resolve_machine(settings, description, found, undecided)
     found |= _under(settings, settings.algorithm_settings.resolve(settings.context))
     found["collection.max_policy_lag"] = settings.collection.policy_lag
+    found["policy.shared_trunk"] = settings.policy.shared_trunk or settings.algorithm_settings.shares_trunk
     if description is None:
         derived = [*DERIVED, *_under(settings, dict.fromkeys(settings.algorithm_settings.derived))]
         undecided |= {path: NO_GAME for path in derived if given[path] in (None, ())}

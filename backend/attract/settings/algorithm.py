@@ -50,6 +50,8 @@ class AlgorithmSettings(Protocol):
     """Settings that decide what a checkpoint holds: a resumed run keeps them."""
     studied_copies: ClassVar[tuple[int, ...]]
     """Games per worker that a study tries beside the run's own."""
+    shares_trunk: ClassVar[bool]
+    """Whether its policies have one trunk for actions and value, whatever `policy.shared_trunk` says."""
     has_fused_steps: ClassVar[bool]
     """Whether it can compute gradients without autograd."""
     horizon: int

@@ -39,6 +39,7 @@ class DqnSettings(OffPolicySettings):
     """Settings of DQN with a categorical loss: it learns from few steps, by many gradient steps."""
 
     section: ClassVar[str] = "dqn"
+    shares_trunk: ClassVar[bool] = True
     has_fused_steps: ClassVar[bool] = True
     chosen_by: ClassVar[tuple[str, ...]] = ("slow-page",)
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE

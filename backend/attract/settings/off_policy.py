@@ -22,6 +22,7 @@ class OffPolicySettings(Settings):
     derived: ClassVar[tuple[str, ...]] = ("batch_segments",)
     kept: ClassVar[tuple[str, ...]] = ("normalize_observations",)
     studied_copies: ClassVar[tuple[int, ...]] = (4, 8, 16)
+    shares_trunk: ClassVar[bool] = False
     has_fused_steps: ClassVar[bool] = False
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 16

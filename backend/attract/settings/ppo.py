@@ -74,6 +74,7 @@ class PpoSettings(Settings):
     refuses: ClassVar[Mapping[str, str]] = {}
     kept: ClassVar[tuple[str, ...]] = ("normalize_observations",)
     studied_copies: ClassVar[tuple[int, ...]] = (8, 16, 32, 64)
+    shares_trunk: ClassVar[bool] = False
     has_fused_steps: ClassVar[bool] = True
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32

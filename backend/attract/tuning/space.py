@@ -128,11 +128,15 @@ def default_space(settings: RunSettings, description: GameDescription | None) ->
     space: dict[str, Any] = {
         **_under(settings.algorithm, algorithm.search_space),
         "policy.hidden_sizes": _choice(list(policy.hidden_sizes), [64, 64], [128, 128], [64]),
-        "policy.shared_trunk": [False, True],
         "collection.instances_per_worker": _choice(games, *algorithm.studied_copies),
     }
+    if not algorithm.shares_trunk:
+        space["policy.shared_trunk"] = [False, True]
     if description is not None and isinstance(description.action, BoxSpace | MixedSpace):
-        space["policy.log_std_init"] = _choice(policy.log_std_init, -0.5, 0.0, 0.5)
+        # Left empty it stands for one of these, which is then no other value.
+        used = policy.log_std_for(is_mixed=isinstance(description.action, MixedSpace))
+        others = (value for value in (-0.5, 0.0, 0.5) if value != used)
+        space["policy.log_std_init"] = [policy.log_std_init, *others]
     return {
         name: Range(**said, whole=False) if isinstance(said, dict) else Choice(tuple(said))
         for name, said in space.items()

@@ -85,12 +85,15 @@ def test_of_an_algorithm_with_a_buffer_its_own_settings_are_searched_and_few_cop
     own = {name.partition(".")[2] for name in space if name.startswith(f"{algorithm}.")}
     assert own >= {"learning_rate", "tau", "replay_ratio", "n_steps", "batch_size"}
     assert "gamma" not in own and not any(name.startswith("ppo.") for name in space)
+    assert ("policy.shared_trunk" in space) == (algorithm != "dqn")
     # Copies beyond 16 leave few updates of a short run.
     assert space["collection.instances_per_worker"] == Choice((None, 4, 8, 16))
 
 
 def test_continuous_actions_have_a_deviation_to_search():
-    assert "policy.log_std_init" in search_space(RunSettings(), {}, description(BOX), {})
+    space = search_space(RunSettings(), {}, description(BOX), {})
+    # Empty is 0.5 here.
+    assert space["policy.log_std_init"] == Choice((None, -0.5, 0.0))
     discrete = {"kind": "discrete", "n": 3, "labels": None}
     assert "policy.log_std_init" not in default_space(RunSettings(), description(discrete))
 
