@@ -5,17 +5,15 @@ import type {
   CheckGame,
   GameChecked,
   PlayAgain,
-  PlayedAgain,
   PlaytestGame,
   ReplayEpisodes,
   Tensor,
 } from "@attract/schema";
-import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { checkGame, type GameReport } from "../../check/src/check.ts";
 import { ForbiddenCalls } from "../../check/src/forbidden-globals.ts";
 import { CheckedEpisodes } from "../../worker/src/episode/checked-episodes.ts";
-import { replayEpisodes } from "../../worker/src/episode/replay-episodes.ts";
+import { playAgain, replayEpisodes } from "../../worker/src/episode/replay-episodes.ts";
 import { NOWHERE, reportOf } from "../../worker/src/game/failures.ts";
 import type { GameModule } from "../../worker/src/game/game-module.ts";
 import { loadGame } from "../../worker/src/game/load-game.ts";
@@ -28,10 +26,7 @@ import {
   type GameOrder,
 } from "../../worker/src/host/game-checker.ts";
 import { checkPageGame } from "../../worker/src/page/page-check.ts";
-import { PageFrames } from "../../worker/src/page/page-frames.ts";
 import type { AskOutside } from "../../worker/src/policy/outside-policy.ts";
-import { replay as replayLease } from "../../worker/src/rollout/replay.ts";
-import { Yielder } from "../../worker/src/rollout/yielding.ts";
 import { playtestGame } from "./playtest.ts";
 import { ThreadErrors } from "./thread-errors.ts";
 
@@ -124,50 +119,22 @@ async function answer(order: CheckGame, module: GameModule, post: Post): Promise
   }
 }
 
-async function replay(order: ReplayEpisodes, module: GameModule, post: Post): Promise<void> {
+async function replay(order: ReplayEpisodes | PlayAgain, module: GameModule, post: Post): Promise<void> {
   silenceConsole();
   let definition: Awaited<ReturnType<typeof loadGame>>;
   try {
     definition = await loadGame(module);
   } catch (error) {
     const { text } = reportOf(error, NOWHERE, "load");
-    post({ type: "answered", answer: failedReplay(order, [], text) });
+    const answer = order.type === "play_again" ? failedPlay(order, text) : failedReplay(order, [], text);
+    post({ type: "answered", answer });
     return;
   }
-  post({ type: "answered", answer: await replayEpisodes(order, definition, post) });
-}
-
-async function playAgain(order: PlayAgain, module: GameModule, post: Post): Promise<void> {
-  silenceConsole();
-  let answer: PlayedAgain;
-  try {
-    answer = await playedAgain(order, await loadGame(module), post);
-  } catch (error) {
-    answer = failedPlay(order, reportOf(error, NOWHERE, "load").text);
-  }
+  const answer =
+    order.type === "play_again"
+      ? await playAgain(order, definition, post)
+      : await replayEpisodes(order, definition, post);
   post({ type: "answered", answer });
-}
-
-async function playedAgain(order: PlayAgain, game: GameDefinition, post: Post): Promise<PlayedAgain> {
-  const { replay_id, lease, seat } = order;
-  const frames = game.page === undefined ? null : new PageFrames(game, { maxCopies: 1, isFresh: true });
-  const yielder = new Yielder();
-  const blocks: Uint8Array<ArrayBuffer>[] = [];
-  try {
-    await replayLease(lease, {
-      definition: frames?.definition ?? game,
-      preloaded: frames,
-      seat,
-      yieldTurn: () => yielder.yield(),
-      now: () => performance.now(),
-      emit: ({ bytes }) => blocks.push(bytes),
-      isVoid: () => false,
-      progressed: (steps) => post({ type: "phase", phase: `the replay, after ${steps} steps` }),
-    });
-  } finally {
-    frames?.close();
-  }
-  return { type: "played_again", replay_id, blocks, problem: null };
 }
 
 async function playtest(order: PlaytestGame, module: GameModule, post: Post, ask: AskOutside): Promise<void> {
@@ -199,8 +166,7 @@ export function serveCheck(port: MessagePort, module: GameModule): void {
   port.onmessage = ({ data }: MessageEvent<GameOrder | Answer>) => {
     if (data.type === "answer") answered(data.action);
     else if (data.type === "check_game") void answer(data, module, post);
-    else if (data.type === "replay_episodes") void replay(data, module, post);
-    else if (data.type === "play_again") void playAgain(data, module, post);
+    else if (data.type === "replay_episodes" || data.type === "play_again") void replay(data, module, post);
     else {
       const order = { run_id: null, order_id: data.playtest_id };
       void playtest(data, module, post, (question) => {

@@ -28,8 +28,8 @@ export class MixedSampler implements ActionSampler {
     const limits = Array.from({ length: size - nvec.length }, (_, c) => leafLimits(space, nvec.length + c));
     const [low, high] = [0, 1].map((side) => limits.map((pair) => pair[side]));
     this.#choices = new CategoricalSampler(nvec, capacity, false);
-    const box = { kind: "box", dtype: "float32", shape: [limits.length], low, high } as const;
-    this.#numbers = new GaussianSampler({ ...box, shape: [limits.length] }, capacity, 1);
+    const box = { kind: "box" as const, dtype: "float32" as const, shape: [limits.length], low, high };
+    this.#numbers = new GaussianSampler(box, capacity, 1);
     this.outputNames = [...this.#choices.outputNames, ...this.#numbers.outputNames];
     this.outputSizes = [actionMaskSize(space), ...this.#numbers.outputSizes];
     this.numComponents = size;
