@@ -76,8 +76,10 @@ class Greedy(Settings):
     }
     derived: ClassVar[tuple[str, ...]] = ()
     refuses: ClassVar[Mapping[str, str]] = {"box": "numbers have no greedy one"}
+    kept: ClassVar[tuple[str, ...]] = ()
     chosen_by: ClassVar[tuple[str, ...]] = ()
     studied_copies: ClassVar[tuple[int, ...]] = (3,)
+    shares_trunk: ClassVar[bool] = False
     has_fused_steps: ClassVar[bool] = False
 
     horizon: int = 5
