@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { playEpisode } from "../../../web/playtest/src/play-episode.ts";
-import { RecordedPlayer } from "../../../web/playtest/src/recorded-player.ts";
-import { RandomPlayer } from "../../../web/playtest/src/scripted-players.ts";
+import { RandomPlayer, RecordedPlayer } from "../../../web/playtest/src/scripted-players.ts";
 import { evenGame, lineGame, orderOf, tableOf } from "../worker/support/playtests.ts";
 
 const ORDER = orderOf({ record: true, max_steps: 20 });
