@@ -25,9 +25,8 @@ test.each(CALLS)("%s leaves nothing where nobody looks, and what it should where
   for (const canvas of CANVASES)
     for (const draws of [false, true]) {
       // Reads by a page without a clock do not count as the page's own.
-      const { run, frame } = heldPage({ draws });
+      const { run, page } = heldPage({ draws });
       const { prototype } = CanvasRenderingContext2D;
-      const page = frame.contentWindow as unknown as Record<string, unknown>;
       const isOffscreen = canvas.includes("Offscreen");
       page.raw = prototype.fillRect;
       page.read = isOffscreen
@@ -38,8 +37,7 @@ test.each(CALLS)("%s leaves nothing where nobody looks, and what it should where
 });
 
 test("T5: what is drawn stays where it is not cleared for want of a look", () => {
-  const { run, clock, frame } = heldPage();
-  const page = frame.contentWindow as unknown as Record<string, unknown>;
+  const { run, clock, page } = heldPage();
   page.read = CanvasRenderingContext2D.prototype.getImageData;
   run(`context = document.createElement("canvas").getContext("2d"); context.fillRect(0, 0, 9, 9)`);
   clock.draws = false;
@@ -77,8 +75,7 @@ test("a page may put an Object.defineProperty of its own in place, as Box2dWeb d
 });
 
 test("T5: the browser's own WebGL draws nothing where nobody looks, and goes on where somebody does", () => {
-  const { run, clock, frame } = heldPage({ webGl: "real" });
-  const page = frame.contentWindow as unknown as Record<string, unknown>;
+  const { run, clock, page } = heldPage({ webGl: "real" });
   page.read = WebGLRenderingContext.prototype.readPixels;
   const cleared = `pixel = new Uint8Array(4); gl.clear(gl.COLOR_BUFFER_BIT);
     read.call(gl, 0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); pixel[0]`;

@@ -5,7 +5,6 @@ import {
   addRows,
   detailFrom,
   halve,
-  lastValue,
   lineOf,
   pausesOf,
   placeAlong,
@@ -219,12 +218,5 @@ describe("pausesOf", () => {
       3,
     ]);
     expect(pausesOf(undefined)).toEqual([]);
-  });
-});
-
-describe("lastValue", () => {
-  it("is the newest, or null without any", () => {
-    expect(lastValue(snapshot.a)).toBe(2);
-    expect(lastValue(undefined)).toBeNull();
   });
 });

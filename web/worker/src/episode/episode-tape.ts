@@ -69,11 +69,6 @@ export class EpisodeTape {
     this.#actions = new this.#Numbers(FIRST_STEPS * this.#rowSize);
   }
 
-  /** Whether all of the episode is recorded: it has begun here, and was not too long. */
-  get isComplete(): boolean {
-    return this.#isComplete;
-  }
-
   /** The next step is the first of an episode with these parameters. */
   begin(parameters: Readonly<Record<string, number>> | undefined): void {
     this.#parameters = parameters === undefined ? {} : { ...parameters };
