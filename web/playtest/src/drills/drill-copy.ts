@@ -223,8 +223,10 @@ export class DrillCopy {
 
 /** Every agent does this, or where its mask forbids a choice, the first that is allowed in its place. */
 export function holding({ action: space }: GameDefinition, action: Action): Mover {
-  return ({ numAgents, masks }) => {
-    const own = masks.map((mask) => allowedAction(space, mask, action));
+  return ({ numAgents, masks, active }) => {
+    const own = masks.map((mask, agent) =>
+      mask.length > 0 && active[agent] === 1 ? allowedAction(space, mask, action) : action,
+    );
     return numAgents === 1 ? own[0] : own;
   };
 }

@@ -250,14 +250,12 @@ export function drawGame({ game }: Instance, canvas: PlayerOptions["canvas"]): v
   game.draw?.(context as CanvasRenderingContext2D, width, height);
 }
 
-/** `action`, each of its components exchanged for the first allowed one where `mask` forbids it; an empty mask forbids nothing. */
+/** `action`, each of its components exchanged for the first allowed one where `mask` forbids it. */
 export function allowedAction(space: ActionSpace, mask: Uint8Array, action: Action): Action {
-  if (mask.length === 0) return action;
   const components = typeof action === "number" ? [action] : Array.from(action);
   let from = 0;
   for (const [c, n] of maskGroups(space).entries()) {
-    if (mask[from + components[c]] !== 1)
-      components[c] = Math.max(0, mask.subarray(from, from + n).indexOf(1));
+    if (mask[from + components[c]] !== 1) components[c] = mask.subarray(from, from + n).indexOf(1);
     from += n;
   }
   return typeof action === "number" ? components[0] : components;
