@@ -1,37 +1,10 @@
 /** What a page reads time by and waits with, one by one; the ideas are those of fake-timers' own tests. */
 
-import { afterEach, expect, test } from "vitest";
-import {
-  type ClockOptions,
-  DEFAULT_OPTIONS,
-  VirtualClock,
-} from "../../../web/page-clock/src/virtual-clock.ts";
-
-type Page = Window & typeof globalThis;
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
-
-function opened(options: Partial<ClockOptions> = {}): {
-  run: (code: string) => unknown;
-  clock: VirtualClock;
-} {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as Page;
-  const clock = new VirtualClock(page, { ...DEFAULT_OPTIONS, ...options });
-  return { clock, run: (code) => (page as unknown as { eval(code: string): unknown }).eval(code) };
-}
-
-function turns(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 20));
-}
+import { expect, test } from "vitest";
+import { heldPage, turns } from "./held-page.ts";
 
 test("delays that are no numbers, negative or fractions are those of a browser", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`said = [];
     for (const delay of [2, 1.2, 0.1, 0, -5, NaN, undefined, "1", "x", null, Infinity])
       setTimeout(() => said.push(delay + "@" + performance.now()), delay);`);
@@ -46,7 +19,7 @@ test("delays that are no numbers, negative or fractions are those of a browser",
 });
 
 test("callbacks have the window as this, their arguments, and either function clears either timer", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`said = [];
     setTimeout(function (...given) { said.push(this === window, ...given); }, 0, 1, 2);
     requestAnimationFrame(function (now) { said.push(this === window, now); });
@@ -61,7 +34,7 @@ test("callbacks have the window as this, their arguments, and either function cl
 });
 
 test("what a tick's callback cancels does not run, be it a timer of that moment, a frame, or itself", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`said = [];
     setTimeout(() => { said.push("first"); clearTimeout(second); cancelAnimationFrame(frame); }, 3);
     second = setTimeout(() => said.push("never"), 3);
@@ -75,14 +48,14 @@ test("what a tick's callback cancels does not run, be it a timer of that moment,
 });
 
 test("an interval keeps its phase over ticks that are no multiple of it", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run("said = []; setInterval(() => said.push(performance.now()), 10)");
   for (let i = 0; i < 6; i++) clock.tick();
   expect(run("said")).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
 });
 
 test("dates without a date are virtual, however they are asked for; all others are the browser's", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   clock.tick();
   const now = Date.UTC(2024, 0, 1) + 17;
   expect(
@@ -112,7 +85,7 @@ test("dates without a date are virtual, however they are asked for; all others a
 
 test("a page that is loaded for an episode begins at a date of that episode's seed, by every clock", () => {
   const dates = [0, 1, 2, 2 ** 32 - 1].map((dateSeed) => {
-    const { run, clock } = opened({ dateSeed });
+    const { run, clock } = heldPage({ dateSeed });
     clock.tick();
     const now = Number(run("Date.now()"));
     expect(run("[performance.now(), performance.timeOrigin, +new Date(), Date.parse(Date())]")).toEqual([
@@ -121,7 +94,7 @@ test("a page that is loaded for an episode begins at a date of that episode's se
       now,
       Math.floor(now / 1000) * 1000,
     ]);
-    expect(opened({ dateSeed }).run("Date.now()")).toBe(now - 17);
+    expect(heldPage({ dateSeed }).run("Date.now()")).toBe(now - 17);
     return now;
   });
   expect(new Set(dates).size).toBe(4);
@@ -131,7 +104,7 @@ test("a page that is loaded for an episode begins at a date of that episode's se
 });
 
 test("marks and measures are of virtual time", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   clock.tick();
   run("a = performance.mark('a')");
   clock.tick();
@@ -147,7 +120,7 @@ test("marks and measures are of virtual time", () => {
 });
 
 test("tasks, yields and time limits wait for their ticks", async () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`said = [];
     const late = new AbortController();
     scheduler.postTask(() => { said.push("task"); return 7; }).then((value) => said.push(value));
@@ -168,7 +141,7 @@ test("tasks, yields and time limits wait for their ticks", async () => {
 });
 
 test("channels deliver in the order of sending, to ports that are open, copies of what was sent", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`said = [];
     const { port1, port2 } = new MessageChannel();
     port1.addEventListener("message", ({ data }) => said.push(data.n));
@@ -186,7 +159,7 @@ test("channels deliver in the order of sending, to ports that are open, copies o
 });
 
 test("idle time ends by being looked at, and a date that the browser made is a date", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(
     `looks = 0; requestIdleCallback((deadline) => { while (deadline.timeRemaining() > 0) looks++; kind = deadline instanceof IdleDeadline; })`,
   );
@@ -197,7 +170,7 @@ test("idle time ends by being looked at, and a date that the browser made is a d
 });
 
 test("a loop that works between its looks at the clock waits for 20,000 of them once", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(
     `rounds = 0; setTimeout(() => { const from = performance.now(); while (performance.now() - from < 8) rounds++; })`,
   );
@@ -207,14 +180,14 @@ test("a loop that works between its looks at the clock waits for 20,000 of them 
 });
 
 test("what a timer throws is told to the page's own handlers, and kept", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`said = []; onerror = (text) => said.push(text); setTimeout(() => { throw new Error("late"); })`);
   clock.tick();
   expect([run("said"), clock.errors.map(String)]).toEqual([["Uncaught Error: late"], ["Error: late"]]);
 });
 
 test("a loop that waits for events to get later ones gets on, and an event keeps its time", () => {
-  const { run, clock } = opened();
+  const { run, clock } = heldPage();
   run(`setTimeout(() => { const first = new Event("x"); let last = first; while (last.timeStamp === first.timeStamp) last = new Event("x");
     said = [first.timeStamp, last.timeStamp - first.timeStamp]; })`);
   clock.tick();

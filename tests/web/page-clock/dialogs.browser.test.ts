@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { alerts, answerDialogs, forgetAlerts } from "../../../web/page-clock/src/dialogs.ts";
-import { heldPage } from "./held-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
+import { heldPage, type Page } from "./held-page.ts";
 
 test("what a page says in dialogs is kept for an episode, and answered without anybody", () => {
-  const { run, clock, frame } = heldPage();
-  const page = frame.contentWindow as Window & typeof globalThis;
+  const { run, clock, page } = heldPage();
   expect(run(`[alert("Game over"), alert(), confirm("Again?"), prompt("Name?"), alert(7)]`)).toEqual([
     ...[undefined, undefined, true, null, undefined],
   ]);
@@ -16,9 +16,7 @@ test("what a page says in dialogs is kept for an episode, and answered without a
 });
 
 test("the browser's own dialogs come back, and a page that nobody answers has said nothing", () => {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  const page = frame.contentWindow as Window & typeof globalThis;
+  const page = blankPage() as Page;
   forgetAlerts(page);
   expect(alerts(page)).toEqual([]);
   const { alert, confirm } = page;
@@ -27,5 +25,4 @@ test("the browser's own dialogs come back, and a page that nobody answers has sa
   expect([alerts(page), page.alert === alert]).toEqual([["over"], false]);
   giveBack();
   expect([page.alert === alert, page.confirm === confirm]).toEqual([true, true]);
-  frame.remove();
 });

@@ -40,8 +40,8 @@ test.each([
 });
 
 test("T5: a request that asks for the next file when one is there is waited for until the last is", async () => {
-  const { run, clock, frame } = await servedPage();
-  Object.assign(frame.contentWindow!, { numLoading: () => clock.numLoading });
+  const { run, clock, page } = await servedPage();
+  Object.assign(page, { numLoading: () => clock.numLoading });
   run(`counts = []; left = ["b", "c"]; request = new XMLHttpRequest();
     const ask = (text) => {
       request.open("GET", location.origin + "/no/" + text);

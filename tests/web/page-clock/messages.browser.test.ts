@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { heldPage } from "./held-page.ts";
 
 test("a message says who sent it: the page, or the frame within it whose code ran", () => {
-  const { run, clock, frame } = heldPage();
-  const page = frame.contentWindow as Window & typeof globalThis;
+  const { run, clock, page } = heldPage();
   run(`said = []; document.body.innerHTML = "<iframe></iframe>"; inner = document.querySelector("iframe").contentWindow;
     onmessage = (event) => said.push([event.data, event.source === inner, event.source === window, event.origin === origin].join())`);
   const nest = (page as unknown as { attractNest(inner: unknown): void }).attractNest;

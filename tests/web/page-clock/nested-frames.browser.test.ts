@@ -1,14 +1,9 @@
 /** Frames within a page, each with the clock that the server puts into it. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DEFAULT_OPTIONS, VirtualClock } from "../../../web/page-clock/src/virtual-clock.ts";
-
-type Page = Window & typeof globalThis & Record<string, unknown>;
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "../../support/blank-page.ts";
+import { type Page, run } from "./held-page.ts";
 
 /** A page with a frame within it, whose clock is taken as `page-clock.js` takes it. */
 function opened(style = "width:80px;height:60px;position:absolute;left:10px;top:20px;border:5px solid"): {
@@ -17,11 +12,8 @@ function opened(style = "width:80px;height:60px;position:absolute;left:10px;top:
   element: HTMLIFrameElement;
   clock: VirtualClock;
 } {
-  const frame = document.createElement("iframe");
-  frame.style.cssText = "width:200px;height:100px;border:0;position:fixed;left:0;top:0";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as Page;
+  const page = blankPage(200, 100) as Page;
+  (page.frameElement as HTMLElement).style.cssText = "border:0;position:fixed;left:0;top:0";
   const clock = new VirtualClock(page, { ...DEFAULT_OPTIONS, size: [200, 100] });
   const element = page.document.createElement("iframe");
   element.style.cssText = style;
@@ -33,10 +25,6 @@ function opened(style = "width:80px;height:60px;position:absolute;left:10px;top:
 
 function nest(page: Page, inner: Page): void {
   (page.attractNest as (inner: Page) => void)(inner);
-}
-
-function run(page: Page, code: string): unknown {
-  return (page as unknown as { eval(code: string): unknown }).eval(code);
 }
 
 test("a frame within a page has the page's time, from when it began, and its own timers after the page's", () => {

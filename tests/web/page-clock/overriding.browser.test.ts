@@ -1,7 +1,7 @@
 /** What the clock replaces, name by name, against the same browser without a clock: its own list, and not one of ours. */
 
 import { expect, test } from "vitest";
-import { servedPage } from "./held-page.ts";
+import { run as runIn, servedPage, servedWindow } from "./held-page.ts";
 
 /** Objects that a page gets from what is replaced, or of a class that is: expressions, which may await. */
 const OBJECTS: readonly string[] = [
@@ -96,16 +96,14 @@ const ON_PURPOSE: readonly (readonly [names: RegExp, reason: string])[] = [
 ];
 
 test("T5: what the clock stands in for has the names, the kinds and the classes of the browser's own", async () => {
-  const frame = document.createElement("iframe");
-  frame.src = URL.createObjectURL(new Blob(["<body></body>"], { type: "text/html" }));
-  document.body.append(frame);
-  await new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
-  const plain = frame.contentWindow as unknown as { eval(code: string): Walk };
+  const plain = await servedWindow();
   const { run, clock } = await servedPage();
   const ticking = setInterval(() => clock.tick(), 10);
-  const [own, given] = await Promise.all([plain.eval(WALK)(OBJECTS), (run(WALK) as Walk)(OBJECTS)]);
+  const [own, given] = await Promise.all([
+    (runIn(plain, WALK) as Walk)(OBJECTS),
+    (run(WALK) as Walk)(OBJECTS),
+  ]);
   clearInterval(ticking);
-  frame.remove();
   const differing = [...new Set([...Object.keys(own), ...Object.keys(given)])]
     .filter((name) => own[name] !== given[name])
     .filter((name) => !ON_PURPOSE.some(([names]) => names.test(name)))

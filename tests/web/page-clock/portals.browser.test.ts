@@ -1,27 +1,15 @@
 /** Portals' SDKs: given in their place, they let a game play and note what it says. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DEFAULT_OPTIONS, VirtualClock } from "../../../web/page-clock/src/virtual-clock.ts";
 import { type PortalSignals, portal } from "../../../web/sdk/src/page/index.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a page's globals
 type Page = any;
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
-
-function framed(): Page {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  frames.push(frame);
-  return frame.contentWindow;
-}
-
 /** A page that asks for the SDK at `url`, one tick after. */
 function opened(url: string, before = ""): { page: Page; clock: VirtualClock; signals: PortalSignals } {
-  const page = framed();
+  const page = blankPage();
   const clock = new VirtualClock(page, DEFAULT_OPTIONS);
   page.eval(`said = []; ${before}; const script = document.createElement("script");
     script.onload = () => said.push("load"); script.onerror = () => said.push("error");
@@ -82,7 +70,7 @@ test("other scripts of others stay refused", () => {
 });
 
 test("in a page of one's own the portal's own SDK is heard, and does what it did", () => {
-  const page = framed();
+  const page = blankPage();
   page.eval("said = []; PokiSDK = { gameplayStart() { said.push(this === PokiSDK); }, gameplayStop() {} };");
   const signals = portal(page);
   page.eval("PokiSDK.gameplayStart()");

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { isMark, marksIn } from "../../../web/page-probe/src/boards.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 function open(html: string): PageWindow {
   const window = blankPage();

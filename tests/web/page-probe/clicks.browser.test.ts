@@ -9,7 +9,7 @@ import {
   noteClicks,
 } from "../../../web/page-probe/src/clicks.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 /** Sizes of the groups of a page, whose script may do as a game's does. */
 function groups(html: string, script: (window: PageWindow) => void = () => undefined): number[] {

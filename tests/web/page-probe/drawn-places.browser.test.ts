@@ -5,7 +5,7 @@ import { drawnIn, isDrawnThing, Movements, widest } from "../../../web/page-prob
 import { isWaiting, promptsIn } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 function open(): { window: PageWindow; context: CanvasRenderingContext2D } {
   const window = blankPage();

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { answerDialogs } from "../../../web/page-clock/src/dialogs.ts";
 import { endWordsOf, saidPlace } from "../../../web/page-probe/src/end-words.ts";
-import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 const SCRIPT = `
   if (lives === 0) result.textContent = 'You lose!';
@@ -33,9 +33,7 @@ test("words to a player are found; names and files are none", () => {
 });
 
 test("they are said while one of them is to be read, in whatever case", () => {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  const window = frame.contentWindow as PageWindow;
+  const window = blankPage();
   const { body } = window.document;
   body.innerHTML = '<p hidden>You lose!</p><h3 style="text-transform: uppercase">Result: <span></span></h3>';
   const place = saidPlace(["You lose!", "You Win!"], false);
@@ -48,6 +46,5 @@ test("they are said while one of them is to be read, in whatever case", () => {
   expect(place?.read(window)).toBe(false);
   window.alert("Oh no: you lose!");
   expect(place?.read(window)).toBe(true);
-  frame.remove();
   expect(saidPlace(["Game over"], true)?.text).toBe('(says(w, ["Game over"]) || drawn(w).says("Game over"))');
 });

@@ -5,7 +5,7 @@ import { type GivenInput, GivenInputs } from "../../../web/page-probe/src/given-
 import { box, definePageGame, discrete } from "../../../web/sdk/src/page/index.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import type { PageFrame } from "../../../web/worker/src/page/page-frame.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 function opened(html: string): PageWindow {
   const page = blankPage();

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import { PageScripts } from "../../../web/page-probe/src/page-scripts.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 const urls: string[] = [];
 

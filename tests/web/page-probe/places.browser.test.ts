@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { engineOf, environmentOf, textState } from "../../../web/page-probe/src/contracts.ts";
 import { engineHooks } from "../../../web/page-probe/src/engines.ts";
 import { findPlaces, type Place } from "../../../web/page-probe/src/places.ts";
@@ -14,21 +14,10 @@ import {
 } from "../../../web/page-probe/src/roots.ts";
 import { keysNamed, startActionsOf } from "../../../web/page-probe/src/start-actions.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { loadedFrame } from "../../support/blank-page.ts";
 
 async function open(page: string): Promise<PageWindow> {
-  const frame = document.createElement("iframe");
-  frame.srcdoc = page;
-  frames.push(frame);
-  const loaded = new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
-  document.body.append(frame);
-  await loaded;
-  return frame.contentWindow;
+  return (await loadedFrame({ srcdoc: page })).contentWindow;
 }
 
 function readingsOf(window: PageWindow, places: readonly Place[]): Record<string, unknown> {

@@ -6,7 +6,7 @@ import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "../../../web/pag
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import { elements } from "../../../web/sdk/src/page/elements.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 const AT = "position: absolute; width: 40px; height: 20px; border: 0; padding: 0; margin: 0;";
 

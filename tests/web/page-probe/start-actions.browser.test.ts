@@ -13,7 +13,7 @@ import {
 } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "./blank-page.ts";
+import { blankPage } from "../../support/blank-page.ts";
 
 function opened(html: string): PageWindow {
   const page = blankPage();

@@ -1,6 +1,8 @@
-import { type Action, Agent, AgentError, loadAgent } from "@attract/play";
+import { type Action, Agent, AgentError, controllerOf, loadAgent } from "@attract/play";
 import { flatAction } from "@attract/play/choice";
-import { afterEach, expect, test, vi } from "vitest";
+import { choosePolicy } from "@attract/play/document";
+import { readOnnx } from "@attract/play/onnx-file";
+import { afterEach, describe, expect, it, test, vi } from "vitest";
 import { exportOf, filesOf, GOLDEN_POLICIES, observationOf, rowOf } from "./support/golden.ts";
 
 const NUM_ROWS = 12;
@@ -266,4 +268,129 @@ test("a model that is split is put together in the order of its parts", async ()
   expect(agent.act(seen)).toEqual(whole.act(seen));
   delete files["policy.onnx.2"];
   await expect(loadAgent("http://a.test/")).rejects.toThrow("policy.onnx.2 answered 404");
+});
+
+/** Remembers how it was asked; acts with the number of its decisions since its reset. */
+class Asked {
+  decisions = 0;
+  readonly heard: unknown[] = [];
+  reset(): void {
+    this.decisions = 0;
+  }
+  act(observation: unknown, { mask }: { mask: unknown }): number {
+    this.heard.push([observation, mask]);
+    return ++this.decisions;
+  }
+}
+
+const asAgents = (agents: Asked[]): Agent[] => agents as unknown as Agent[];
+const NO_MASKS = [new Uint8Array(0), new Uint8Array(0), new Uint8Array(0)];
+
+describe("controllerOf", () => {
+  it("gives the one agent what its player sees, with the mask where there is one", () => {
+    const agent = new Asked();
+    const controller = controllerOf(asAgents([agent]));
+    const mask = Uint8Array.of(1, 0);
+    expect(controller.choose({ views: [[7]], masks: [mask], active: [1] }, [1])).toBe(1);
+    expect(controller.choose({ views: [[8]], masks: [new Uint8Array(0)], active: [1] }, [0])).toBe(2);
+    expect(agent.heard).toEqual([
+      [[7], mask],
+      [[8], null],
+    ]);
+  });
+
+  it("has each agent of several forget when its own trajectory begins", () => {
+    const agents = [new Asked(), new Asked(), new Asked()];
+    const controller = controllerOf(asAgents(agents));
+    const seen = { views: [[0], [1], [2]], masks: NO_MASKS, active: [1, 1, 1] };
+    expect(controller.choose(seen, [1, 1, 1])).toEqual([1, 1, 1]);
+    expect(controller.choose(seen, [0, 0, 0])).toEqual([2, 2, 2]);
+    expect(controller.choose(seen, [0, 1, 0])).toEqual([3, 1, 3]);
+    expect(agents[2].heard).toEqual([
+      [[2], null],
+      [[2], null],
+      [[2], null],
+    ]);
+  });
+
+  it("asks nobody who takes no part, and holds its last action", () => {
+    const agents = [new Asked(), new Asked()];
+    const controller = controllerOf(asAgents(agents));
+    const first = controller.choose({ views: [[0], [1]], masks: NO_MASKS, active: [1, 1] }, [1, 1]);
+    expect(controller.choose({ views: [[0], [1]], masks: NO_MASKS, active: [1, 0] }, [0, 0])).toEqual([2, 1]);
+    expect(agents[1].heard.length).toBe(1);
+    // What was given before is not written over.
+    expect(first).toEqual([1, 1]);
+  });
+});
+
+const { document } = filesOf("gru");
+const { inputs } = document;
+const two = {
+  ...document,
+  inputs: undefined,
+  seats: ["scout", "keeper"],
+  policies: {
+    scout: { file: "scout.onnx", inputs: inputs! },
+    keeper: { file: "keeper.onnx", inputs: inputs! },
+  },
+};
+
+test("a sole policy needs no name, one of several does", () => {
+  expect(choosePolicy(document, undefined).file).toBe("policy.onnx");
+  expect(choosePolicy(two, "keeper").file).toBe("keeper.onnx");
+  expect(() => choosePolicy(document, "scout")).toThrow("one policy, which has no name: got scout");
+  expect(() => choosePolicy(two, undefined)).toThrow('say which one plays: { policy: "scout" or "keeper" }');
+  expect(() => choosePolicy(two, "constructor")).toThrow("there is no policy constructor");
+});
+
+test("another format is refused by its name", () => {
+  expect(() => choosePolicy({ ...document, format_version: 3 }, undefined)).toThrow("got attract-policy 3");
+  expect(choosePolicy({ ...document, format_version: 2 }, undefined).file).toBe("policy.onnx");
+  expect(() => choosePolicy({} as never, undefined)).toThrow("expected a policy.json");
+  expect(() => choosePolicy({ ...document, inputs: undefined }, undefined)).toThrow("has no inputs");
+});
+
+test("a level is a version of the sole policy, from 1 on", () => {
+  const levels = [
+    { level: 1, file: "level-1.onnx", policy_version: 3, wins_below: null },
+    { level: 2, file: "level-2.onnx", policy_version: 9, wins_below: 0.8 },
+  ];
+  const graded = { ...document, levels };
+  expect(choosePolicy(graded, undefined, 1)).toMatchObject({ file: "level-1.onnx", policyVersion: 3 });
+  expect(choosePolicy(graded, undefined)).toMatchObject({
+    file: "policy.onnx",
+    policyVersion: document.policy_version,
+  });
+  expect(() => choosePolicy(graded, undefined, 3)).toThrow("there is no level 3: they are 1 to 2");
+  expect(() => choosePolicy(document, undefined, 1)).toThrow("attract export --levels 3 writes some");
+  expect(() => choosePolicy(two, "keeper", 1)).toThrow("levels are of one policy");
+});
+
+const BYTES = filesOf("conv").model as Uint8Array;
+
+test("a graph is read with its weights, inputs and outputs", () => {
+  const graph = readOnnx(BYTES);
+  expect(graph.outputs).toEqual(["logits", "value"]);
+  expect(graph.inputs).toEqual([{ name: "obs", type: 2, dims: [1, 9, 2, 3] }]);
+  expect(graph.constants.get("policy_head.weight")!.dims).toEqual([4, 8]);
+  expect(graph.nodes.filter(({ op }) => op === "Conv")[0].attributes.strides).toEqual([2, 2]);
+});
+
+test("a file that is cut short or damaged is refused, and nothing else happens", () => {
+  for (const length of [0, 1, 100, 1000, BYTES.length - 1]) {
+    expect(() => readOnnx(BYTES.slice(0, length)), `${length} bytes`).toThrow(AgentError);
+  }
+  let refused = 0;
+  for (let at = 0; at < BYTES.length; at += at < 400 ? 1 : 97) {
+    const damaged = BYTES.slice();
+    damaged[at] ^= 0xff;
+    try {
+      readOnnx(damaged);
+    } catch (error) {
+      expect(error).toBeInstanceOf(AgentError);
+      refused++;
+    }
+  }
+  expect(refused).toBeGreaterThan(50);
 });

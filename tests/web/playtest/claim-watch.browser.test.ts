@@ -1,22 +1,11 @@
 import type { PageWindow } from "attract/page-adapter";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ClaimWatch } from "../../../web/playtest/src/claim-watch.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { loadedFrame } from "../../support/blank-page.ts";
 
 /** A page whose variables are those of a classic script, which no property of the window names. */
 async function pageOf(script: string): Promise<PageWindow> {
-  const frame = document.createElement("iframe");
-  frame.srcdoc = `<script>${script}</script>`;
-  const loaded = new Promise((resolve) => frame.addEventListener("load", resolve));
-  document.body.append(frame);
-  frames.push(frame);
-  await loaded;
-  return frame.contentWindow as unknown as PageWindow;
+  return (await loadedFrame({ srcdoc: `<script>${script}</script>` })).contentWindow;
 }
 
 test("a page's claim is evaluated among the variables of its scripts, and holds at the step where it does", async () => {

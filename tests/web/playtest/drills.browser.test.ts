@@ -5,6 +5,7 @@ import { heapMeter } from "../../../web/playtest/src/drills/heap.ts";
 import { PageEyes } from "../../../web/playtest/src/drills/page-eyes.ts";
 import type { PageAdapter } from "../../../web/sdk/src/page-adapter.ts";
 import { PageFrames } from "../../../web/worker/src/page/page-frames.ts";
+import { blankPage } from "../../support/blank-page.ts";
 import { hop, numFrames } from "../worker/page/hop-page.ts";
 import { drilled, played } from "./drills/drilled.ts";
 
@@ -153,13 +154,10 @@ test("the ticks of a page are timed one by one", async () => {
 });
 
 test("a page that is followed gets the parameters of its episode", () => {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
   const got: unknown[] = [];
   const adapter = {
     prepare: (_w: unknown, parameters: unknown) => got.push(parameters),
   } as unknown as PageAdapter;
-  new PageEyes().following(adapter).prepare?.(frame.contentWindow, { speed: 2 });
-  frame.remove();
+  new PageEyes().following(adapter).prepare?.(blankPage(), { speed: 2 });
   expect(got).toEqual([{ speed: 2 }]);
 });

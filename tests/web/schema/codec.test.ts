@@ -6,7 +6,6 @@ import {
   encodeForSend,
   encodeMessage,
   float32View,
-  type GameDescription,
   int32View,
   type Progress,
   ProtocolError,
@@ -15,33 +14,14 @@ import {
   uint16View,
 } from "@attract/schema";
 import { episodeColumns } from "@attract/worker/rollout/episode-columns";
+import { describe as describeGame } from "attract/description";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { countingGame } from "../worker/support/counting-game.ts";
 
 const progress: Progress = { type: "progress", run_id: "r", lease_id: 1, steps: 2 };
 
-const description: GameDescription = {
-  contract_version: 1,
-  id: "Counting-v1",
-  tick_seconds: 0.5,
-  seconds_per_step: 1,
-  ticks_per_step: 2,
-  max_seconds: null,
-  max_steps: null,
-  num_agents: 1,
-  observation: { kind: "box", dtype: "float32", shape: [1], low: null, high: null },
-  action: { kind: "discrete", n: 2, labels: null },
-  action_mask: false,
-  keys: {},
-  idle_action: null,
-  parameters: {},
-  metrics: {},
-  reward_terms: {},
-  reward: null,
-  has_draw: false,
-  page: null,
-  picture_stacks: {},
-};
+const description = describeGame(countingGame());
 
 function policyOf(onnx: Uint8Array) {
   return { type: "policy", run_id: "r", policy_id: "main", policy_version: 1, onnx, script: "" } as const;

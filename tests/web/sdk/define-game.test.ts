@@ -1,6 +1,7 @@
 /** What `defineGame` refuses, with the words that help; and how labels and limits are resolved. */
 
 import { describe, expect, test } from "vitest";
+import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import {
   checkDefinition,
   defineGame,
@@ -8,8 +9,11 @@ import {
   resolveAction,
   ticksPerStep,
 } from "../../../web/sdk/src/define-game.ts";
+import { describe as describeGame } from "../../../web/sdk/src/description.ts";
+import { nearestName } from "../../../web/sdk/src/nearest-name.ts";
+import { pictureStacks } from "../../../web/sdk/src/picture-stacks.ts";
 import { box, dict, discrete, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
-import { CountingGame } from "./counting-game.ts";
+import { CountingGame, countingGame } from "./counting-game.ts";
 
 const USUAL = {
   id: "Counting-v1",
@@ -149,4 +153,61 @@ test("actions resolve to an index, or to one number per component", () => {
     "component 0 cannot be 2",
   );
   expect(() => resolveAction("keys.a", multiBinary(2), [0])).toThrow("needs an array of 2 numbers");
+});
+
+const PIXELS = box({ dtype: "uint8", shape: [4, 4, 6] });
+
+function game(options: Partial<GameDefinition>): GameDefinition {
+  return { ...countingGame(), ...options };
+}
+
+test("by the name of the observation, in the description", () => {
+  const alone = game({ observation: PIXELS, pictureStacks: { obs: 3 } });
+  expect(pictureStacks(alone)).toEqual({ obs: 3 });
+  expect(describeGame(alone).picture_stacks).toEqual({ obs: 3 });
+  const beside = game({
+    observation: dict({ eye: PIXELS, time: box({ shape: [1] }) }),
+    pictureStacks: { eye: 2 },
+  });
+  expect(describeGame(beside).picture_stacks).toEqual({ eye: 2 });
+  expect(describeGame(countingGame()).picture_stacks).toEqual({});
+});
+
+describe("what cannot be one", () => {
+  const eye = dict({ eye: PIXELS, choice: discrete(2), bytes: box({ dtype: "uint8", shape: [6] }) });
+  test.each([
+    [
+      game({ observation: PIXELS, pictureStacks: { pixels: 2 } }),
+      "pictureStacks.pixels: is no observation; there are obs",
+    ],
+    [game({ observation: eye, pictureStacks: { obs: 2 } }), "there are eye, choice, bytes"],
+    [game({ observation: eye, pictureStacks: { toString: 2 } }), "is no observation"],
+    [game({ observation: eye, pictureStacks: { choice: 2 } }), 'must be a box of dtype "uint8"'],
+    [game({ observation: eye, pictureStacks: { bytes: 2 } }), "shape [rows, columns, channels]"],
+    [game({ observation: box({ shape: [4, 4, 6] }), pictureStacks: { obs: 2 } }), 'dtype "uint8"'],
+    [game({ observation: PIXELS, pictureStacks: { obs: 4 } }), "6 channels are not 4 pictures of equal size"],
+    [
+      game({ observation: PIXELS, pictureStacks: { obs: 1 } }),
+      "pictureStacks.obs: must be at least 2, got 1",
+    ],
+    [game({ observation: PIXELS, pictureStacks: { obs: 2.5 } }), "must be a whole number, got 2.5"],
+    [
+      game({ observation: PIXELS, pictureStacks: { obs: "2" as unknown as number } }),
+      "must be a whole number",
+    ],
+  ])("%#", (wrong, text) => {
+    expect(() => describeGame(wrong)).toThrow(text);
+  });
+});
+
+const KNOWN = ["id", "tickSeconds", "secondsPerStep", "maxSeconds", "observation", "action", "actionMask"];
+
+test.each([
+  ["maxSteps", "maxSeconds"],
+  ["tickSecond", "tickSeconds"],
+  ["observationSpace", "observation"],
+  ["ActionSpace", "action"],
+  ["colour", null],
+])("%s is most like %s", (name, expected) => {
+  expect(nearestName(name, KNOWN)).toBe(expected);
 });

@@ -1,7 +1,10 @@
-/** Random streams against Random123's known answers and the golden file that Python reads too. */
+/** Streams of random numbers, what is played and which parameters are drawn from them. */
 
 import { describe, expect, test } from "vitest";
+import { ParameterSampler } from "../../../web/sdk/src/parameters.ts";
 import { ActionRandom, createSequentialRandom, philox4x32, STREAM } from "../../../web/sdk/src/random.ts";
+import { RandomPlayer } from "../../../web/sdk/src/random-play.ts";
+import { type ActionSpace, box, discrete, multiBinary, multiDiscrete } from "../../../web/sdk/src/spaces.ts";
 import golden from "../../contract/golden/philox.json";
 
 describe("C5: Philox4x32-10", () => {
@@ -88,4 +91,73 @@ describe("the games' stream", () => {
     expect(Math.abs(sum / count)).toBeLessThan(0.016);
     expect(Math.abs(squares / count - 1)).toBeLessThan(0.022);
   });
+});
+
+const NO_MASK = new Uint8Array(0);
+
+function draws(space: ActionSpace, mask = NO_MASK): number[][] {
+  const player = new RandomPlayer(space, 1);
+  return Array.from({ length: 300 }, () => {
+    const action = player.act(mask);
+    return typeof action === "number" ? [action] : Array.from(action);
+  });
+}
+
+test("every choice of every component is drawn, and none beyond", () => {
+  const seen = (rows: number[][], i: number) => [...new Set(rows.map((row) => row[i]))].sort();
+  expect(seen(draws(discrete(3)), 0)).toEqual([0, 1, 2]);
+  const several = draws(multiDiscrete([2, 3]));
+  expect([seen(several, 0), seen(several, 1)]).toEqual([
+    [0, 1],
+    [0, 1, 2],
+  ]);
+  expect(seen(draws(multiBinary(2)), 1)).toEqual([0, 1]);
+  const reals = draws(box({ shape: [2], low: [-1, 5], high: [1, 6] }));
+  expect(reals.every(([a, b]) => a >= -1 && a < 1 && b >= 5 && b <= 6)).toBe(true);
+});
+
+test("a mask leaves only what it allows", () => {
+  const masked = draws(discrete(4), new Uint8Array([0, 1, 0, 1])).map(([action]) => action);
+  expect([...new Set(masked)].sort()).toEqual([1, 3]);
+  const several = draws(multiDiscrete([2, 3]), new Uint8Array([1, 0, 0, 0, 1]));
+  expect(several.every(([a, b]) => a === 0 && b === 2)).toBe(true);
+});
+
+test("C5: draws come from stream `parameters` of (seed, episode, instance), in the order of the names", () => {
+  const { seed, episode, instance, uniforms } = golden.sequential.find(
+    ({ stream }) => stream === "parameters",
+  )!;
+  const sampler = new ParameterSampler({
+    b: { kind: "uniform", values: [10, 30] },
+    a: { kind: "uniform", values: [-1, 1] },
+    c: { kind: "constant", values: [7] },
+  });
+  for (let repeat = 0; repeat < 2; repeat++) {
+    expect(sampler.sample(seed.low, seed.high, episode, instance)).toEqual({
+      a: -1 + 2 * uniforms[0],
+      b: 10 + 20 * uniforms[1],
+      c: 7,
+    });
+  }
+});
+
+test("nothing to draw is undefined", () => {
+  expect(new ParameterSampler({}).sample(1, 2, 3, 4)).toBeUndefined();
+});
+
+test("normal draws are clipped to their limits", () => {
+  const sampler = new ParameterSampler({ a: { kind: "normal", values: [5, 2, 4, 8] } });
+  const values = Array.from({ length: 2000 }, (_, episode) => sampler.sample(1, 0, episode, 0)!.a);
+  expect(Math.min(...values)).toBe(4);
+  expect(Math.max(...values)).toBe(8);
+  // Below 4 lies half a deviation: 30.9 % of the draws; deviation of the count 21.
+  expect(Math.abs(values.filter((value) => value === 4).length - 617)).toBeLessThan(100);
+});
+
+test("of several ranges each is as likely as it is wide", () => {
+  const sampler = new ParameterSampler({ a: { kind: "multi_range", values: [0, 1, 10, 13] } });
+  const values = Array.from({ length: 4000 }, (_, episode) => sampler.sample(1, 0, episode, 0)!.a);
+  expect(values.every((value) => (value >= 0 && value < 1) || (value >= 10 && value < 13))).toBe(true);
+  // A quarter of the width: 1000 expected, deviation 27.
+  expect(Math.abs(values.filter((value) => value < 1).length - 1000)).toBeLessThan(140);
 });

@@ -3,14 +3,13 @@
 import type { BoxView, GameDefinition, ObservationView } from "attract/contract";
 import { observationEntries } from "attract/observation";
 import { type LeafSpace, leafLimits } from "attract/spaces";
+import { OFFSET, PRIME } from "../../worker/src/episode/seen-hash.ts";
 
 /** Parts of a bounded number's range, and of each doubling of an unbounded one. */
 const NUM_BINS = 8;
 const BINS_PER_DOUBLING = 2;
 /** Numbers that are looked at per entry: of a picture every so manieth. */
 const MAX_NUMBERS = 256;
-const OFFSET = 0x811c9dc5;
-const PRIME = 0x01000193;
 
 interface Entry {
   name: string;

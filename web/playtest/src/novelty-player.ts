@@ -5,7 +5,7 @@ import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { CoarseView } from "./coarse-view.ts";
 import { heldActions } from "./held-actions.ts";
-import { type Player, PlayerChance, SCRIPT } from "./player.ts";
+import { ChancePlayer } from "./player.ts";
 import type { PlayerActions } from "./player-actions.ts";
 
 /** An action is kept until the coarse observation changes, or for up to so many steps: as likely few as many. */
@@ -33,41 +33,32 @@ class Memory {
 }
 
 /** Remembers nothing of other episodes, so that an episode is named by its index. */
-export class NoveltyPlayer implements Player {
-  readonly seat = SCRIPT;
-  readonly recorded = null;
-  readonly #chance: PlayerChance;
+export class NoveltyPlayer extends ChancePlayer {
   readonly #view: CoarseView;
   readonly #choices: readonly (readonly number[])[];
   readonly #memories: readonly Memory[];
 
   constructor(seed: Seed, definition: GameDefinition) {
-    this.#chance = new PlayerChance(seed, "novelty");
+    super(seed, "novelty");
     this.#view = new CoarseView(definition);
     this.#choices = heldActions(definition.action);
     this.#memories = Array.from({ length: definition.numAgents ?? 1 }, () => new Memory());
   }
 
-  begin(index: number): void {
-    this.#chance.begin(index);
+  override begin(index: number): void {
+    super.begin(index);
     for (const memory of this.#memories) memory.forget();
   }
 
-  act({ active, views }: Instance, _step: number, actions: PlayerActions): boolean {
-    for (let agent = 0; agent < actions.numAgents; agent++) {
-      if (active[agent] === 1) this.#act(this.#memories[agent], this.#view.of(views[agent]), agent, actions);
-      else actions.rest(agent);
-    }
-    return true;
-  }
-
-  #act(memory: Memory, now: number, agent: number, actions: PlayerActions): void {
+  protected decide(agent: number, actions: PlayerActions, _step: number, { views }: Instance): void {
+    const memory = this.#memories[agent];
+    const now = this.#view.of(views[agent]);
     const isKept = memory.keptSteps > 0 && now === memory.before;
     if (!isKept || !actions.allows(this.#choices[memory.action], 0, agent)) {
       this.#learn(memory, now);
       memory.action = this.#leastSeen(memory, now, agent, actions);
       memory.before = now;
-      memory.keptSteps = Math.floor(MAX_KEPT_STEPS ** this.#chance.random());
+      memory.keptSteps = Math.floor(MAX_KEPT_STEPS ** this.chance.random());
     }
     memory.keptSteps--;
     actions.give(this.#choices[memory.action], 0, agent);
@@ -90,7 +81,7 @@ export class NoveltyPlayer implements Player {
       const count = outcome === undefined ? 0 : (counts.get(outcome) ?? 0);
       if (count > least) continue;
       numEqual = count < least ? 1 : numEqual + 1;
-      if (count < least || this.#chance.random() * numEqual < 1) best = action;
+      if (count < least || this.chance.random() * numEqual < 1) best = action;
       least = count;
     }
     return best;

@@ -3,6 +3,8 @@
 import type { EpisodeSeat, RecordedEpisode, Seed } from "@attract/schema";
 import type { Instance } from "attract/instance";
 import { createSequentialRandom, type GameRandom, STREAM } from "attract/random";
+import { seatOf } from "../../worker/src/episode/episode-tape.ts";
+import { hashed } from "../../worker/src/episode/seen-hash.ts";
 import type { PlayerActions } from "./player-actions.ts";
 
 /** Owned by one playtest. What it does in an episode depends on nothing but that episode's seed, index and observations. */
@@ -19,12 +21,24 @@ export interface Player {
   act(instance: Instance, step: number, actions: PlayerActions): boolean;
 }
 
-export const SCRIPT: EpisodeSeat = {
-  player: "script",
-  policy_id: null,
-  policy_version: null,
-  deterministic: false,
-};
+/** Decides for each agent that takes part, one after the other. */
+export abstract class AgentPlayer implements Player {
+  readonly seat: EpisodeSeat = seatOf("script");
+  readonly recorded: RecordedEpisode | null = null;
+
+  begin(_index: number): void {}
+
+  act(instance: Instance, step: number, actions: PlayerActions): boolean {
+    for (let agent = 0; agent < actions.numAgents; agent++) {
+      if (instance.active[agent] === 1) this.decide(agent, actions, step, instance);
+      else actions.rest(agent);
+    }
+    return true;
+  }
+
+  /** Writes what `agent` does in `step`. */
+  protected abstract decide(agent: number, actions: PlayerActions, step: number, instance: Instance): void;
+}
 
 /** A player's own chance: a stream of (seed, player, index of the episode). */
 export class PlayerChance {
@@ -35,7 +49,7 @@ export class PlayerChance {
 
   constructor({ low, high }: Seed, player: string) {
     this.random = this.#stream.random;
-    this.#seedLow = (low ^ hashOf(player)) >>> 0;
+    this.#seedLow = (low ^ hashed(0, player)) >>> 0;
     this.#seedHigh = high;
   }
 
@@ -44,9 +58,17 @@ export class PlayerChance {
   }
 }
 
-/** FNV-1a, 32 bits, of the text's UTF-16 units. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
+/** One that draws on chance. */
+export abstract class ChancePlayer extends AgentPlayer {
+  protected readonly chance: PlayerChance;
+
+  /** @param name of the player: another has another chance. */
+  constructor(seed: Seed, name: string) {
+    super();
+    this.chance = new PlayerChance(seed, name);
+  }
+
+  override begin(index: number): void {
+    this.chance.begin(index);
+  }
 }

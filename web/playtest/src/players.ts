@@ -7,8 +7,7 @@ import { NoveltyPlayer } from "./novelty-player.ts";
 import type { Player } from "./player.ts";
 import type { PlayerActions } from "./player-actions.ts";
 import { type Manner, PolicyPlayer } from "./policy-player.ts";
-import { RecordedPlayer } from "./recorded-player.ts";
-import { HoldingPlayer, RandomPlayer, StickyPlayer } from "./scripted-players.ts";
+import { HoldingPlayer, RandomPlayer, RecordedPlayer, StickyPlayer } from "./scripted-players.ts";
 
 /** Rejects with Error where there is no such player of this game. */
 export async function createPlayer(

@@ -15,11 +15,11 @@ import { drillGame } from "./drills.ts";
 import { GameCopies } from "./game-copies.ts";
 import { heldMoves } from "./held-actions.ts";
 import { InfoWatch } from "./info-watch.ts";
-import { OutsidePlayer } from "./outside-player.ts";
 import { type EpisodeTable, type Played, playEpisode } from "./play-episode.ts";
 import type { Player } from "./player.ts";
 import { PlayerActions } from "./player-actions.ts";
 import { createPlayer } from "./players.ts";
+import { OutsidePlayer } from "./scripted-players.ts";
 import type { ThreadErrors } from "./thread-errors.ts";
 
 /** Before the name of a program outside that plays. */

@@ -6,7 +6,7 @@ import type { Instance } from "attract/instance";
 import { Agent, type AgentOptions } from "../../play/src/agent.ts";
 import { type AgentController, controllerOf } from "../../play/src/controller.ts";
 import { recordedActions } from "../../worker/src/stage/hand-actions.ts";
-import { type Player, PlayerChance } from "./player.ts";
+import { ChancePlayer } from "./player.ts";
 import type { PlayerActions } from "./player-actions.ts";
 
 /** How a policy plays: `NAME:HOW`. */
@@ -22,15 +22,15 @@ const MANNERS: Record<Manner, AgentOptions> = {
 const POLICY_STEPS = [4, 512] as const;
 const EXCURSION_STEPS = [10, 40] as const;
 
-export class PolicyPlayer implements Player {
-  readonly seat: EpisodeSeat;
-  readonly recorded = null;
+export class PolicyPlayer extends ChancePlayer {
+  override readonly seat: EpisodeSeat;
   readonly #definition: GameDefinition;
-  readonly #chance: PlayerChance;
   readonly #controller: AgentController;
   /** 1 where a new trajectory of the agent begins. */
   readonly #begins: Uint8Array;
   readonly #hasExcursions: boolean;
+  /** What the policy does in this step, [agents * components]. */
+  #row: ArrayLike<number> = [];
   #isAway = false;
   /** Step at which it goes on an excursion, or comes back. */
   #turnsAt = Number.POSITIVE_INFINITY;
@@ -42,11 +42,11 @@ export class PolicyPlayer implements Player {
     manner: Manner,
     definition: GameDefinition,
   ) {
+    super(seed, `${name}:${manner}`);
     const { numAgents = 1 } = definition;
     this.#definition = definition;
-    this.#chance = new PlayerChance(seed, `${name}:${manner}`);
     const files = { document: JSON.parse(document), model };
-    const options = { ...MANNERS[manner], random: this.#chance.random };
+    const options = { ...MANNERS[manner], random: this.chance.random };
     // One for each: no two share a memory.
     const agents = Array.from({ length: numAgents }, () => new Agent(files, options));
     this.#controller = controllerOf(agents);
@@ -60,54 +60,43 @@ export class PolicyPlayer implements Player {
     };
   }
 
-  begin(index: number): void {
-    this.#chance.begin(index);
+  override begin(index: number): void {
+    super.begin(index);
     this.#begins.fill(1);
     this.#isAway = false;
     if (this.#hasExcursions) this.#turnsAt = this.#policySteps();
   }
 
-  act(instance: Instance, step: number, actions: PlayerActions): boolean {
+  override act(instance: Instance, step: number, actions: PlayerActions): boolean {
     const { active, terminated, truncated } = instance;
-    const { numAgents } = actions;
-    for (let agent = 0; agent < numAgents; agent++)
+    for (let agent = 0; agent < actions.numAgents; agent++)
       if (terminated[agent] === 1 || truncated[agent] === 1) this.#begins[agent] = 1;
     if (step >= this.#turnsAt) this.#turn(step);
-    if (this.#isAway) this.#wander(active, actions);
-    else this.#decide(instance, actions);
-    return true;
+    if (!this.#isAway) {
+      const choice = this.#controller.choose(instance, this.#begins);
+      this.#row = recordedActions(this.#definition.action, actions.numAgents, choice, active);
+    }
+    return super.act(instance, step, actions);
   }
 
-  #decide(instance: Instance, actions: PlayerActions): void {
-    const { active } = instance;
-    const choice = this.#controller.choose(instance, this.#begins);
-    const row = recordedActions(this.#definition.action, actions.numAgents, choice, active);
-    for (let agent = 0; agent < actions.numAgents; agent++) {
-      if (active[agent] !== 1) {
-        actions.rest(agent);
-        continue;
-      }
-      this.#begins[agent] = 0;
-      actions.give(row, agent, agent);
+  protected decide(agent: number, actions: PlayerActions): void {
+    if (this.#isAway) {
+      actions.draw(agent, this.chance.random);
+      return;
     }
-  }
-
-  #wander(active: Uint8Array, actions: PlayerActions): void {
-    for (let agent = 0; agent < actions.numAgents; agent++) {
-      if (active[agent] === 1) actions.draw(agent, this.#chance.random);
-      else actions.rest(agent);
-    }
+    this.#begins[agent] = 0;
+    actions.give(this.#row, agent, agent);
   }
 
   #turn(step: number): void {
     this.#isAway = !this.#isAway;
     const [least, most] = EXCURSION_STEPS;
-    const excursion = least + this.#chance.random.int(most - least + 1);
+    const excursion = least + this.chance.random.int(most - least + 1);
     this.#turnsAt = step + (this.#isAway ? excursion : this.#policySteps());
   }
 
   #policySteps(): number {
     const [least, most] = POLICY_STEPS;
-    return Math.floor(least * (most / least) ** this.#chance.random());
+    return Math.floor(least * (most / least) ** this.chance.random());
   }
 }

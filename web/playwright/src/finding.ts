@@ -7,7 +7,7 @@ import { Deadline } from "../../check/src/check-finding.ts";
 import { NOT_AGAIN } from "../../playtest/src/alarms.ts";
 import { drillGame } from "../../playtest/src/drills.ts";
 import { heldMoves } from "../../playtest/src/held-actions.ts";
-import { RecordedPlayer } from "../../playtest/src/recorded-player.ts";
+import { RecordedPlayer } from "../../playtest/src/scripted-players.ts";
 import { EpisodeScript } from "../../worker/src/episode/episode-script.ts";
 import { isGameError } from "../../worker/src/game/failures.ts";
 import { Yielder } from "../../worker/src/rollout/yielding.ts";

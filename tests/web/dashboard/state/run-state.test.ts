@@ -1,7 +1,15 @@
-/** What the page knows of a run, event by event. */
+/** What the page knows of a run, event by event: its state, its fleet, faults and notices among its reports. */
 
-import type { EpisodeEntry, FleetView, GameReport, RunView } from "@attract/schema";
+import type { EpisodeEntry, FleetChanges, FleetView, GameReport, RunView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
+import {
+  firstSeenText,
+  isErrorShown,
+  isNotice,
+  issueText,
+  whereText,
+} from "../../../../web/dashboard/src/state/faults.ts";
+import { changeFleet } from "../../../../web/dashboard/src/state/fleet.ts";
 import {
   discardedText,
   EMPTY_RUN,
@@ -289,5 +297,137 @@ describe("isOver", () => {
       ["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"] as const
     ).filter(isOver);
     expect(over).toEqual(["finished", "stopped", "failed"]);
+  });
+});
+
+const fleetWorker = (index: number, id: number, more: object = {}) => ({
+  worker_index: index,
+  worker_id: id,
+  state: "playing",
+  ...more,
+});
+
+const FLEET = {
+  steps_per_second: 10,
+  num_hosts: 2,
+  hosts: [
+    { host_id: "a", hidden: false, workers: [fleetWorker(0, 0), fleetWorker(1, 3)] },
+    { host_id: "b", hidden: false, workers: [fleetWorker(0, 1)] },
+  ],
+} as unknown as FleetView;
+
+const changes = (more: Partial<FleetChanges>): FleetChanges => ({ totals: {}, hosts: [], gone: [], ...more });
+
+describe("changeFleet", () => {
+  it("keeps the identity of what did not change", () => {
+    const fleet = changeFleet(FLEET, changes({ totals: { steps_per_second: 12 } }));
+    expect(fleet.steps_per_second).toBe(12);
+    expect(fleet.num_hosts).toBe(2);
+    expect(fleet.hosts[0]).toBe(FLEET.hosts[0]);
+  });
+
+  it("changes facts, adds and removes workers of a host", () => {
+    const host = {
+      host_id: "a",
+      facts: { hidden: true },
+      workers: [
+        { worker_index: 1, worker_id: 3, facts: { state: "gone" } },
+        { worker_index: 0, worker_id: 7, facts: fleetWorker(0, 7) },
+      ],
+      gone: [[0, 0]],
+    };
+    const fleet = changeFleet(FLEET, changes({ hosts: [host] }));
+    expect(fleet.hosts[0]).toEqual({
+      host_id: "a",
+      hidden: true,
+      workers: [fleetWorker(1, 3, { state: "gone" }), fleetWorker(0, 7)],
+    });
+    expect(fleet.hosts[1]).toBe(FLEET.hosts[1]);
+  });
+
+  it("adds a host after the others, and removes one", () => {
+    const facts = { host_id: "c", hidden: true };
+    const host = {
+      host_id: "c",
+      facts,
+      workers: [{ worker_index: 0, worker_id: 9, facts: fleetWorker(0, 9) }],
+      gone: [],
+    };
+    const fleet = changeFleet(FLEET, changes({ hosts: [host], gone: ["a"] }));
+    expect(fleet.hosts).toEqual([FLEET.hosts[1], { ...facts, workers: [fleetWorker(0, 9)] }]);
+  });
+});
+
+const WORDS = "update() threw: TypeError: Cannot read properties of undefined (reading 'there')";
+const THROWN: GameReport = {
+  kind: "throw",
+  name: "TypeError",
+  text: WORDS,
+  stack: "    at Catch.update (glass.ts:13:85)",
+  host_id: "h",
+  worker_index: 0,
+  slot_id: 0,
+  instance_id: 0,
+  episode: 44,
+  tick: 5,
+  seed: "b917c49edbc920e9",
+  step_values: 'action 0 ("left"), observation [0.5]',
+  fix: null,
+  rollback_to: null,
+  count: 31,
+  num_workers: 3,
+  episode_id: null,
+  fault_id: "f1",
+  place: "glass.ts:13:85",
+  severity: "error",
+  repeated: 0,
+  worker_lost: false,
+  run_error: null,
+};
+const FAILED_RUN = { title: "Glass", game: "glass.ts", run_id: "glass-1" };
+
+describe("one fault", () => {
+  it("says how often and where it came, and where it was first seen", () => {
+    expect(whereText(THROWN)).toBe("31 times in 3 workers, glass.ts:13:85");
+    expect(whereText({ ...THROWN, count: 1, place: null })).toBe("");
+    expect(firstSeenText(THROWN)).toBe("worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9");
+  });
+
+  it("A: is the run's error where the server says so, whatever the words", () => {
+    const run = { error: "the game failed (throw): x", reports: [THROWN] };
+    expect(isErrorShown(run)).toBe(false);
+    expect(isErrorShown({ ...run, reports: [{ ...THROWN, run_error: run.error }] })).toBe(true);
+    expect(isErrorShown({ ...run, error: "the learner ended" })).toBe(false);
+  });
+
+  it("is copied whole for an issue", () => {
+    expect(issueText(THROWN, FAILED_RUN)).toBe(
+      [
+        `**Glass: ${WORDS}**`,
+        "",
+        "- 31 times in 3 workers, glass.ts:13:85",
+        "- first seen: worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9",
+        '- action 0 ("left"), observation [0.5]',
+        "- game `glass.ts`, run `glass-1`",
+        "",
+        "```",
+        "    at Catch.update (glass.ts:13:85)",
+        "```",
+      ].join("\n"),
+    );
+  });
+});
+
+it("N14: an issue has no path of the machine", () => {
+  for (const game of ["/home/ann/week/glass.ts", "C:\\Users\\ann\\glass.ts", "glass.ts"])
+    expect(issueText(THROWN, { ...FAILED_RUN, game })).toContain("- game `glass.ts`, run");
+  expect(issueText(THROWN, { ...FAILED_RUN, game: "my/glass.ts" })).toContain("- game `my/glass.ts`, run");
+});
+
+describe("a notice", () => {
+  it("is no fault, and neither is a check's advice (N13)", () => {
+    const advice = { ...THROWN, kind: "check", severity: "warning" as const };
+    const all = [THROWN, { ...THROWN, kind: "check" }, { ...THROWN, kind: "quarantine" }, advice];
+    expect(all.map(isNotice)).toEqual([false, false, true, true]);
   });
 });

@@ -2,15 +2,14 @@
 
 import type { PlaytestDrill, PlaytestDrilled, RecordedEpisode } from "@attract/schema";
 import type { PageFrames } from "@attract/worker/page/page-frames";
-import { RandomPolicy } from "@attract/worker/policy/policy";
-import { evaluate } from "@attract/worker/rollout/evaluate";
 import { Yielder } from "@attract/worker/rollout/yielding";
 import type { Action, GameDefinition } from "attract/contract";
 import { leafLimits, numActionComponents, numChoices } from "attract/spaces";
 import { Deadline } from "../../../../web/check/src/check-finding.ts";
 import type { DrillOptions } from "../../../../web/playtest/src/drills/drill-options.ts";
 import { drillGame } from "../../../../web/playtest/src/drills.ts";
-import { lease, SEED } from "../../worker/support/counting-game.ts";
+import { SEED } from "../../worker/support/counting-game.ts";
+import { played as playedAtRandom } from "../../worker/support/played.ts";
 
 /** Episodes of random play, stopped after `maxSteps`. */
 export async function played(
@@ -19,28 +18,7 @@ export async function played(
   maxSteps: number,
   frames: PageFrames | null = null,
 ): Promise<RecordedEpisode[]> {
-  const numAgents = definition.numAgents ?? 1;
-  const recorded: RecordedEpisode[] = [];
-  const order = lease({
-    purpose: "evaluate",
-    record: "all",
-    seats: Array.from({ length: numAgents }, () => lease().seats[0]),
-    episodes: Array.from({ length: count }, (_, index) => ({ index })),
-    max_episode_steps: maxSteps,
-  });
-  const yielder = new Yielder();
-  await evaluate(order, [new RandomPolicy("main", 0, count * numAgents, 0)], {
-    definition: frames?.definition ?? definition,
-    preloaded: frames,
-    yieldTurn: () => yielder.yield(),
-    now: () => performance.now(),
-    stateSize: 0,
-    failed: () => undefined,
-    recorded: (episode) => recorded.push(episode),
-    isVoid: () => false,
-    progressed: () => undefined,
-  });
-  yielder.close();
+  const { recorded } = await playedAtRandom(definition, count, { max_episode_steps: maxSteps }, frames);
   // As a stopped episode of a playtest is.
   return recorded.map((episode) =>
     episode.end_reason === "cut" ? { ...episode, end_reason: "stopped" } : episode,

@@ -1,22 +1,13 @@
 /** A page with one canvas, for tests of what is drawn there and of where it is. */
 
-import { afterEach, expect } from "vitest";
+import { expect } from "vitest";
 import { drawn } from "../../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "../../../support/blank-page.ts";
 
 /** A page with a canvas of 200 x 100 that is shown twice as large, ten pixels from the corner. */
 export function opened(): PageWindow {
-  const frame = document.createElement("iframe");
-  frame.style.cssText = "width: 600px; height: 400px";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as PageWindow;
+  const page = blankPage(600, 400);
   page.document.body.style.margin = "10px";
   page.document.body.innerHTML = '<canvas width="200" height="100" style="width: 400px"></canvas>';
   drawn(page);

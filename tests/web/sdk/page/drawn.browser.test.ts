@@ -1,15 +1,10 @@
 /** What a page draws, as things and texts: which there are, where they stand, how they move, and what covers them. */
 
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Drawn, drawn } from "../../../../web/sdk/src/page/drawn.ts";
+import { blankPage } from "../../../support/blank-page.ts";
 
 type Page = Window & typeof globalThis;
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
-
 interface World {
   page: Page;
   canvas: HTMLCanvasElement;
@@ -19,10 +14,7 @@ interface World {
 
 /** A page with a canvas of 200 x 100, followed before anything is drawn. */
 function world(): World {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as Page;
+  const page = blankPage() as Page;
   page.document.body.innerHTML = '<canvas width="200" height="100"></canvas>';
   const eyes = drawn(page);
   const canvas = page.document.querySelector("canvas")!;

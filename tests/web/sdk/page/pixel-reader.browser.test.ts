@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { PixelReader } from "../../../../web/sdk/src/page/pixel-reader.ts";
 import { type PixelOptions, pixelSettings } from "../../../../web/sdk/src/page-pixels.ts";
-import { blankPage } from "../../page-probe/blank-page.ts";
+import { blankPage } from "../../../support/blank-page.ts";
 
 type Page = Window & typeof globalThis;
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { usualInputs } from "../../../../web/sdk/src/page/usual-inputs.ts";
 import type { PageHands } from "../../../../web/sdk/src/page-adapter.ts";
-import { blankPage } from "../../page-probe/blank-page.ts";
+import { blankPage } from "../../../support/blank-page.ts";
 
 /** What an action does in each of `ticks` frames in a page: keys, and elements or places at the pointer where it is pressed. */
 function pressed(inputs: ReturnType<typeof usualInputs>, label: string, ticks: number, html = "") {

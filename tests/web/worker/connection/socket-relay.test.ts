@@ -1,24 +1,10 @@
 /** A worker's socket, which its supervisor holds: both sides of the port, with a socket that only remembers. */
 
-import { encodeMessage, type Hello } from "@attract/schema";
+import { encodeMessage } from "@attract/schema";
 import { PortSocket } from "@attract/worker/connection/port-socket";
 import { MAX_UNSENT_BYTES, MIN_INTERVAL_MS, SocketRelay } from "@attract/worker/connection/socket-relay";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FakeSocket } from "../support/fake-socket.ts";
-
-const HELLO: Hello = {
-  type: "hello",
-  protocol_version: 1,
-  build: "dev",
-  role: "worker",
-  token: "t",
-  host_id: "0".repeat(32),
-  worker_index: 0,
-  worker_key: "1".repeat(32),
-  max_workers: null,
-  run_id: "run",
-  device: { user_agent: "", hardware_concurrency: 2 },
-};
+import { FakeSocket, HELLO } from "../support/fake-socket.ts";
 
 let posted: unknown[];
 

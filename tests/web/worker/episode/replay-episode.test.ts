@@ -1,11 +1,8 @@
 /** Episodes that were recorded while they were played are the same when they are played again, or it is said where not. */
 
-import type { Lease, RecordedEpisode } from "@attract/schema";
+import type { RecordedEpisode } from "@attract/schema";
 import { EpisodeMismatch, EpisodeScript } from "@attract/worker/episode/episode-script";
 import { replayEpisode } from "@attract/worker/episode/replay-episode";
-import type { FailureReport } from "@attract/worker/game/failures";
-import { RandomPolicy } from "@attract/worker/policy/policy";
-import { evaluate } from "@attract/worker/rollout/evaluate";
 import type { GameDefinition } from "attract/contract";
 import { defineGame } from "attract/define-game";
 import { box, discrete } from "attract/spaces";
@@ -18,35 +15,11 @@ import lander from "../../../../web/games/lander/game.ts";
 import memory from "../../../../web/games/memory/game.ts";
 import pendulum from "../../../../web/games/pendulum/game.ts";
 import snake from "../../../../web/games/snake/game.ts";
-import { lease, SEED } from "../support/counting-game.ts";
+import { SEED } from "../support/counting-game.ts";
+import { played } from "../support/played.ts";
 
 const BUNDLED = { cartpole, foragers, harvest, keydoor, lander, memory, pendulum, snake };
 const OPTIONS = { yieldTurn: () => Promise.resolve(), now: () => 0 };
-
-/** Episodes of random play, all recorded, and the reports of those that failed. */
-async function played(definition: GameDefinition, count: number, fields: Partial<Lease> = {}) {
-  const numAgents = definition.numAgents ?? 1;
-  const recorded: RecordedEpisode[] = [];
-  const reports: FailureReport[] = [];
-  const order = lease({
-    purpose: "evaluate",
-    record: "all",
-    seats: Array.from({ length: numAgents }, () => lease().seats[0]),
-    episodes: Array.from({ length: count }, (_, index) => ({ index })),
-    max_episode_steps: 300,
-    ...fields,
-  });
-  await evaluate(order, [new RandomPolicy("main", 0, count * numAgents, 0)], {
-    ...OPTIONS,
-    definition,
-    stateSize: 0,
-    failed: (report) => reports.push(report),
-    recorded: (episode) => recorded.push(episode),
-    isVoid: () => false,
-    progressed: () => undefined,
-  });
-  return { recorded, reports };
-}
 
 async function replayed(definition: GameDefinition, episode: RecordedEpisode) {
   return replayEpisode(await EpisodeScript.of(definition, episode), { ...OPTIONS, definition });

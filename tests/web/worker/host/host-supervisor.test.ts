@@ -1,6 +1,6 @@
 /** The supervisor with workers and a socket that only remember what they are told. */
 
-import { type Assignment, encodeMessage, type FromBrowser, type GameDescription } from "@attract/schema";
+import { type Assignment, encodeMessage, type FromBrowser } from "@attract/schema";
 import { NOWHERE, UNKNOWN_STEP } from "@attract/worker/game/failures";
 import type { GameThread } from "@attract/worker/game/game-thread";
 import { failedCheck } from "@attract/worker/host/game-checker";
@@ -12,7 +12,9 @@ import type {
   SupervisorToPage,
   SupervisorToRollout,
 } from "@attract/worker/host/worker-messages";
+import { describe as describeGame } from "attract/description";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { countingGame } from "../support/counting-game.ts";
 import { FakeSocket } from "../support/fake-socket.ts";
 import { FakeThread } from "../support/fake-thread.ts";
 
@@ -25,28 +27,7 @@ const IDENTITY: HostIdentity = {
   hardwareConcurrency: 4,
 };
 const GAME = { name: "counting", sha256: "0".repeat(64), url: "games/x.js", has_page: false };
-const DESCRIPTION = {
-  contract_version: 1,
-  id: "Counting-v1",
-  tick_seconds: 1,
-  seconds_per_step: 1,
-  ticks_per_step: 1,
-  max_seconds: null,
-  max_steps: null,
-  num_agents: 1,
-  observation: { kind: "box", dtype: "float32", shape: [1], low: null, high: null },
-  action: { kind: "discrete", n: 2, labels: null },
-  action_mask: false,
-  keys: {},
-  idle_action: 0,
-  parameters: {},
-  metrics: {},
-  reward_terms: {},
-  reward: null,
-  has_draw: false,
-  page: null,
-  picture_stacks: {},
-} satisfies GameDescription;
+const DESCRIPTION = describeGame(countingGame());
 
 class FakeWorker extends FakeThread<SupervisorToRollout, RolloutToSupervisor> {}
 

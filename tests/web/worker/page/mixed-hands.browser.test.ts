@@ -1,27 +1,9 @@
 /** What a mixed action does to a page, and what an adapter has of it. */
 
-import { afterEach, expect, test } from "vitest";
-import type { GameDefinition } from "../../../../web/sdk/src/contract.ts";
-import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
-import type { Instance } from "../../../../web/sdk/src/instance.ts";
+import { expect, test } from "vitest";
 import { box, discrete, mixed } from "../../../../web/sdk/src/page/index.ts";
-import { PageFrames } from "../../../../web/worker/src/page/page-frames.ts";
 import { hop } from "./hop-page.ts";
-
-const opened: PageFrames[] = [];
-
-afterEach(() => {
-  for (const frames of opened.splice(0)) frames.close();
-});
-
-async function begun(definition: GameDefinition): Promise<Instance> {
-  const frames = new PageFrames(definition, { base: location.href, maxCopies: 1 });
-  opened.push(frames);
-  await frames.preload();
-  const instance = createInstance(frames.definition, { seedLow: 7 });
-  await instance.begin(0);
-  return instance;
-}
+import { begun } from "./open-frames.ts";
 
 test("a mixed action aims, presses and holds keys in one step, with or without turns, and act() has its parts", async () => {
   const action = mixed({

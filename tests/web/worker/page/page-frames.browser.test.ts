@@ -1,17 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { EPOCH_MS } from "../../../../web/page-clock/src/time.ts";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
 import type { PageGameOptions } from "../../../../web/sdk/src/page/index.ts";
 import type { PageHands, PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { startsAhead } from "../../../../web/worker/src/game/game-runner.ts";
-import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
+import type { PageFrames, PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
 import { hop, numFrames } from "./hop-page.ts";
-
-const opened: PageFrames[] = [];
-
-afterEach(() => {
-  for (const frames of opened.splice(0)) frames.close();
-});
+import { openFrames } from "./open-frames.ts";
 
 const BY_MENU: Partial<PageGameOptions> = {
   restart: undefined,
@@ -21,9 +16,7 @@ const BY_MENU: Partial<PageGameOptions> = {
 };
 
 function framesOf(definition = hop(), options: Partial<PageFramesOptions> = {}): PageFrames {
-  const frames = new PageFrames(definition, { base: location.href, maxCopies: 2, ...options });
-  opened.push(frames);
-  return frames;
+  return openFrames(definition, { maxCopies: 2, ...options });
 }
 
 test("one is kept ready, and who needs none does not wait", async () => {

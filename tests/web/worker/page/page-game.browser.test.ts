@@ -1,40 +1,21 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { GameDefinition } from "../../../../web/sdk/src/contract.ts";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
 import type { Instance } from "../../../../web/sdk/src/instance.ts";
 import { discrete } from "../../../../web/sdk/src/page/index.ts";
 import { createPlayer } from "../../../../web/sdk/src/page/play.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
-import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
+import type { PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
 import { turns } from "../../page-clock/held-page.ts";
 import { awaitingHop, hop, numFrames } from "./hop-page.ts";
-
-const opened: PageFrames[] = [];
-
-afterEach(() => {
-  for (const frames of opened.splice(0)) frames.close();
-});
-
-async function ready(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
-  const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
-  opened.push(frames);
-  await frames.preload();
-  return frames;
-}
-
-async function begun(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<Instance> {
-  const { definition: framed } = await ready(definition, options);
-  const instance = createInstance(framed, { seedLow: 7 });
-  await instance.begin(0);
-  return instance;
-}
+import { begun, opened, ready } from "./open-frames.ts";
 
 function seen(instance: Instance): number[] {
   return Array.from(instance.views[0] as Float32Array);
 }
 
 test("an action holds its keys for a whole step, the reward is what the score grew by, and the end is the page's", async () => {
-  const instance = await begun();
+  const instance = await begun(hop());
   expect(seen(instance)[1]).toBe(1);
   let previous = seen(instance)[0];
   let rewards = 0;
@@ -100,7 +81,7 @@ test("the same seed gives the same play, after another episode, in another page,
     }
     return found;
   };
-  const first = await begun();
+  const first = await begun(hop());
   const played = play(first, 3);
   expect(play(first, 3)).toEqual(played);
   expect(play(first, 4)).not.toEqual(played);

@@ -1,41 +1,17 @@
 /** The rollout loop on games whose observations name instance and step. */
 
-import {
-  type Block,
-  decodeFromBrowser,
-  float32View,
-  int32View,
-  type RecordedEpisode,
-  uint16View,
-} from "@attract/schema";
+import { float32View, int32View, type RecordedEpisode, uint16View } from "@attract/schema";
 import { cutStep } from "@attract/worker/game/desync";
-import type { FailureReport } from "@attract/worker/game/failures";
 import { RandomPolicy } from "@attract/worker/policy/policy";
-import type { BlockFrame } from "@attract/worker/rollout/block-writer";
 import { philox4x32 } from "attract/random";
 import { describe, expect, test } from "vitest";
+import { collect } from "../support/collected.ts";
 import { countingGame, createLoop, FakePolicy, lease, SEED, seat } from "../support/counting-game.ts";
 import { episodesOf } from "../support/episodes.ts";
-
-function decode(frame: BlockFrame): Block {
-  return decodeFromBrowser(frame.bytes) as Block;
-}
 
 /** Row t of a [horizon, k] tensor of bytes. */
 function row(bytes: Uint8Array, k: number, t: number): number[] {
   return [...bytes.slice(t * k, (t + 1) * k)];
-}
-
-function collect() {
-  const frames: BlockFrame[] = [];
-  const reports: FailureReport[] = [];
-  return {
-    frames,
-    reports,
-    emit: (frame: BlockFrame) => frames.push(frame),
-    failed: (report: FailureReport) => reports.push(report),
-    blocks: () => frames.map(decode),
-  };
 }
 
 describe("a segment", () => {

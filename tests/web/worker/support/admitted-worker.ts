@@ -1,16 +1,17 @@
 /** One whole rollout worker in a real Chromium: real inference, a real game module, a socket that only remembers. */
 
-import { type Hello, type Lease, PROTOCOL_VERSION, type WelcomeWorker } from "@attract/schema";
+import type { Lease, WelcomeWorker } from "@attract/schema";
 import { PortSocket } from "@attract/worker/connection/port-socket";
 import { SocketRelay } from "@attract/worker/connection/socket-relay";
 import { fetchModule } from "@attract/worker/game/game-module";
 import type { RolloutToSupervisor } from "@attract/worker/host/worker-messages";
 import { createPolicySession } from "@attract/worker/policy/policy-session";
 import { RolloutWorker } from "@attract/worker/rollout/rollout-worker";
+import { describe } from "attract/description";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import "./engine.ts";
-import { lease, SEED } from "./counting-game.ts";
-import { FakeSocket, OpeningSocket } from "./fake-socket.ts";
+import { countingGame, lease, SEED } from "./counting-game.ts";
+import { FakeSocket, HELLO, OpeningSocket } from "./fake-socket.ts";
 import { CARTPOLE_LIKE, goldenOnnx } from "./golden-policy.ts";
 
 /** A game as it is served: a module of its own. Episodes of 20 steps; `%` is what each tick does first. */
@@ -53,27 +54,7 @@ export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {})
       url: moduleUrl(MODULE.replace("%", atEachTick)),
       has_page: false,
     },
-    description: {
-      contract_version: 1,
-      id: "Served-v1",
-      tick_seconds: 0.1,
-      seconds_per_step: 0.1,
-      ticks_per_step: 1,
-      max_seconds: null,
-      max_steps: null,
-      num_agents: 1,
-      ...CARTPOLE_LIKE,
-      action_mask: false,
-      keys: {},
-      idle_action: 0,
-      parameters: {},
-      metrics: {},
-      reward_terms: {},
-      reward: null,
-      has_draw: false,
-      page: null,
-      picture_stacks: {},
-    },
+    description: { ...describe(countingGame()), id: "Served-v1", metrics: {}, ...CARTPOLE_LIKE },
     instance_ids: Array.from({ length: 16 }, (_, i) => 32 + i),
     seed: SEED,
     horizon: 32,
@@ -110,19 +91,6 @@ export async function admit(
   careful = false,
 ): Promise<FakeSocket> {
   const welcomed = welcome(atEachTick, fields);
-  const hello: Hello = {
-    type: "hello",
-    protocol_version: PROTOCOL_VERSION,
-    build: "dev",
-    role: "worker",
-    token: "t",
-    host_id: "0".repeat(32),
-    worker_index: 0,
-    worker_key: "1".repeat(32),
-    max_workers: null,
-    run_id: "run",
-    device: { user_agent: "", hardware_concurrency: 1 },
-  };
   worker = new RolloutWorker({
     runId: "run",
     workerIndex: 0,
@@ -131,7 +99,7 @@ export async function admit(
     sessions: { create: createPolicySession },
     // Both sides of the port, without the port.
     openSocket: (handlers) => {
-      const relay = new SocketRelay("ws://localhost/prefix/ws", hello, (message) => socket.heard(message));
+      const relay = new SocketRelay("ws://localhost/prefix/ws", HELLO, (message) => socket.heard(message));
       const socket = new PortSocket((message) => relay.heard(message, performance.now()), handlers);
       return socket;
     },

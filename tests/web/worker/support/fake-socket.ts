@@ -1,6 +1,27 @@
 /** A socket that remembers what it was told to send, and hears what a test lets it hear. */
 
-import { decodeFromBrowser, encodeMessage, type FromBrowser } from "@attract/schema";
+import {
+  decodeFromBrowser,
+  encodeMessage,
+  type FromBrowser,
+  type Hello,
+  PROTOCOL_VERSION,
+} from "@attract/schema";
+
+/** A worker's. */
+export const HELLO: Hello = {
+  type: "hello",
+  protocol_version: PROTOCOL_VERSION,
+  build: "dev",
+  role: "worker",
+  token: "t",
+  host_id: "0".repeat(32),
+  worker_index: 0,
+  worker_key: "1".repeat(32),
+  max_workers: null,
+  run_id: "run",
+  device: { user_agent: "", hardware_concurrency: 1 },
+};
 
 export class FakeSocket {
   static readonly OPEN = 1;

@@ -226,12 +226,6 @@ export function placeAlong(
   return to[after - 1] + share * (to[after] - to[after - 1]);
 }
 
-/** The newest value, or null. */
-export function lastValue(series: Series | undefined): number | null {
-  if (series === undefined || series.values.length === 0) return null;
-  return series.values[series.values.length - 1];
-}
-
 /** A line as it is drawn: x, then values, lowest and highest; null where nothing is drawn. */
 export type Line = [
   x: readonly number[],

@@ -3,6 +3,7 @@
 import type { Action, GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
+import { allowedAction } from "attract/page/play";
 import type { PageWindow } from "attract/page-adapter";
 import { maskGroups } from "attract/spaces";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
@@ -222,19 +223,12 @@ export class DrillCopy {
 
 /** Every agent does this, or where its mask forbids a choice, the first that is allowed in its place. */
 export function holding({ action: space }: GameDefinition, action: Action): Mover {
-  const groups = maskGroups(space);
-  const own = (mask: Uint8Array): Action => {
-    if (mask.length === 0) return action;
-    if (typeof action === "number") return choiceWithin(mask, 0, action);
-    let offset = 0;
-    return Array.from(action, (choice, c) => {
-      if (c >= groups.length) return choice;
-      const chosen = choiceWithin(mask, offset, choice);
-      offset += groups[c];
-      return chosen;
-    });
+  return ({ numAgents, masks, active }) => {
+    const own = masks.map((mask, agent) =>
+      mask.length > 0 && active[agent] === 1 ? allowedAction(space, mask, action) : action,
+    );
+    return numAgents === 1 ? own[0] : own;
   };
-  return ({ numAgents, masks }) => (numAgents === 1 ? own(masks[0]) : masks.map(own));
 }
 
 /** Whether every agent that plays may do this. */
@@ -250,10 +244,6 @@ export function isAllowed({ action: space }: GameDefinition, instance: Instance,
       return isFree;
     });
   });
-}
-
-function choiceWithin(mask: Uint8Array, offset: number, choice: number): number {
-  return mask[offset + choice] === 1 ? choice : Math.max(0, mask.indexOf(1, offset) - offset);
 }
 
 /**

@@ -3,10 +3,10 @@
 import type { EpisodeError, PlaytestDrilled, Seed } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
-import { leafLimits, numActionComponents, numChoices } from "attract/spaces";
-import { EpisodeTape } from "../../../worker/src/episode/episode-tape.ts";
+import { EpisodeTape, seatOf } from "../../../worker/src/episode/episode-tape.ts";
 import { episodeError, NOWHERE, reportOf } from "../../../worker/src/game/failures.ts";
 import { isLate } from "../../../worker/src/page/page-frame.ts";
+import { recordedActions } from "../../../worker/src/stage/hand-actions.ts";
 import { EpisodeAlarms } from "../alarms.ts";
 
 /** More of one drill say nothing new. */
@@ -48,22 +48,15 @@ export class DrillFailures {
 
 /** What one copy of a drill plays, as a recorded episode has it. */
 export class DrillTape {
+  readonly #action: GameDefinition["action"];
   readonly #tape: EpisodeTape;
-  readonly #row: Float64Array;
-  readonly #numComponents: number;
-  readonly #limits: readonly (readonly [low: number, high: number] | null)[];
   #seed: Seed = { low: 0, high: 0 };
   /** What was played last. */
   move: Move = 0;
 
   constructor(definition: GameDefinition) {
-    const { action, numAgents = 1 } = definition;
+    this.#action = definition.action;
     this.#tape = new EpisodeTape(definition);
-    this.#numComponents = numActionComponents(action);
-    this.#row = new Float64Array(numAgents * this.#numComponents);
-    this.#limits = Array.from({ length: this.#numComponents }, (_, c) =>
-      numChoices(action, c) === null ? leafLimits(action, c) : null,
-    );
   }
 
   begin(seed: Seed, parameters: Readonly<Record<string, number>>): void {
@@ -74,28 +67,13 @@ export class DrillTape {
   /** The copy is about to take a step. */
   add(instance: Instance, move: Move): void {
     this.move = move;
-    const size = this.#numComponents;
-    for (let agent = 0; agent < instance.numAgents; agent++) {
-      const action = instance.numAgents === 1 ? (move as Action) : (move as ArrayLike<Action>)[agent];
-      for (let c = 0; c < size; c++) {
-        const value = typeof action === "number" ? action : action[c];
-        const limits = this.#limits[c];
-        // Numbers travel from -1 to 1.
-        const unit = limits === null ? value : (2 * (value - limits[0])) / (limits[1] - limits[0]) - 1;
-        this.#row[agent * size + c] = instance.active[agent] === 1 ? unit : 0;
-      }
-    }
-    this.#tape.add(instance, this.#row, 0);
+    const { numAgents, active } = instance;
+    this.#tape.add(instance, recordedActions(this.#action, numAgents, move, active), 0);
   }
 
   failed(instance: Instance, error: EpisodeError): Drilled["recorded"][number] {
-    const seat = { player: "random", policy_id: null, policy_version: null, deterministic: false } as const;
-    const seats = Array.from({ length: instance.numAgents }, () => seat);
-    return this.#tape.recorded(
-      instance,
-      { run_id: null, seed: this.#seed, lesson_id: null, seats },
-      null,
-      error,
-    );
+    const seats = Array.from({ length: instance.numAgents }, () => seatOf("random"));
+    const terms = { run_id: null, seed: this.#seed, lesson_id: null, seats };
+    return this.#tape.recorded(instance, terms, null, error);
   }
 }

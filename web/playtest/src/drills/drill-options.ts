@@ -1,6 +1,6 @@
 /** What every drill of a playtest is given, and what it says. */
 
-import type { PlaytestDrill, Seed } from "@attract/schema";
+import type { PlaytestAlarm, PlaytestDrill, RecordedEpisode, Seed } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import type { Deadline } from "../../../check/src/check-finding.ts";
 import type { Drilled, DrillFailures } from "./drill-failures.ts";
@@ -45,6 +45,24 @@ export function clean(numbers: Drilled["numbers"] = {}): Drilled {
 /** A drill that got nowhere. */
 export function unfinished(problem: string, numbers: Drilled["numbers"] = {}): Drilled {
   return { ...clean(numbers), problem };
+}
+
+/** An alarm in words, which has no stack. @param place default: none. */
+export function alarmOf(
+  oracle: PlaytestAlarm["oracle"],
+  text: string,
+  { step = 0, tick = 0 }: { step?: number; tick?: number } = {},
+): PlaytestAlarm {
+  return { oracle, text, stack: null, method: null, step, tick };
+}
+
+/** A drill that found one thing. @param recorded the episode that shows it; null: none does. */
+export function found(
+  alarm: PlaytestAlarm,
+  numbers: Drilled["numbers"],
+  recorded: RecordedEpisode | null = null,
+): Drilled {
+  return { ...clean(numbers), alarms: [alarm], recorded: [recorded] };
 }
 
 /** Game time of a step, in seconds. */

@@ -4,7 +4,15 @@ import { drawActions, RandomPlayer } from "attract/random-play";
 import { isGameError } from "../../../worker/src/game/failures.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import type { Drilled } from "./drill-failures.ts";
-import { clean, type Drill, type HeapMeter, stepSeconds, unfinished } from "./drill-options.ts";
+import {
+  alarmOf,
+  clean,
+  type Drill,
+  found,
+  type HeapMeter,
+  stepSeconds,
+  unfinished,
+} from "./drill-options.ts";
 import { heapMeter } from "./heap.ts";
 
 const WARM_UP_EPISODES = 8;
@@ -61,8 +69,7 @@ export async function leak({ definition, options }: Drill): Promise<Drilled> {
     const text =
       `the game keeps ${kilobytes} kB of each episode: after a garbage collection its heap grew by ` +
       `${((later[later.length - 1] - bytes[0]) / 1000).toFixed(0)} kB over ${played} episodes`;
-    const alarm = { oracle: "leak", text, stack: null, method: null, step: 0, tick: 0 } as const;
-    return { ...clean(lastingNumbers), alarms: [alarm], recorded: [null] };
+    return found(alarmOf("leak", text), lastingNumbers);
   } catch (error) {
     if (!isGameError(error)) throw error;
     return unfinished(`the game failed: ${error.message}`);

@@ -5,9 +5,8 @@ import { DrawRecorder } from "attract/page/drawn/recorder";
 import { made } from "attract/page/made";
 import { PHASER, phaserTexts } from "attract/page/phaser";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { OFFSET, PRIME } from "../../../worker/src/episode/seen-hash.ts";
 
-const OFFSET = 0x811c9dc5;
-const PRIME = 0x01000193;
 /** Bytes of one upload to WebGL that are read at most. */
 const MAX_UPLOAD_BYTES = 1 << 16;
 /** Calls that say what WebGL draws, and where. */

@@ -3,12 +3,10 @@
 import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { listeningContext } from "../../../check/src/draw-check.ts";
-import { SeenHash } from "../../../worker/src/episode/seen-hash.ts";
+import { hashed, SeenHash } from "../../../worker/src/episode/seen-hash.ts";
 import { PageGame } from "../../../worker/src/page/page-game.ts";
 import type { PageEyes } from "./page-eyes.ts";
 
-const OFFSET = 0x811c9dc5;
-const PRIME = 0x01000193;
 /** Size that a game is drawn at, in pixels. */
 const WIDTH = 320;
 const HEIGHT = 240;
@@ -50,11 +48,4 @@ export class Picture {
     }
     return heard.calls.join(";");
   }
-}
-
-/** FNV-1a over the text's UTF-16 units. */
-export function hashed(start: number, text: string): number {
-  let hash = start ^ OFFSET;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME);
-  return hash;
 }

@@ -5,13 +5,13 @@ import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { observedName, observedRow } from "attract/observed";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
+import { hashed } from "../../../worker/src/episode/seen-hash.ts";
 import { episodeError, isGameError } from "../../../worker/src/game/failures.ts";
 import { restartText } from "../../../worker/src/page/page-frame.ts";
 import { NOT_AGAIN } from "../alarms.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import type { Drilled } from "./drill-failures.ts";
-import { clean, type Drill, stepSeconds, stepText, unfinished } from "./drill-options.ts";
-import { hashed } from "./picture.ts";
+import { alarmOf, clean, type Drill, found, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { scriptsOf } from "./scripts.ts";
 
 /** Steps of an episode that are compared. */
@@ -61,8 +61,9 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
   const last = number > 0 && before.first === number - 1 ? sequence[number - 1].episode : null;
   const alarm =
     error === null || last === null
-      ? alarmOf(definition, number % scripts.length, before.text, difference)
-      : notAgain(error, last);
+      ? alarmAt(definition, number % scripts.length, before.text, difference)
+      : // As where the crowd meets it.
+        alarmOf("retry-broken", `${NOT_AGAIN}: ${error}`, { step: last.num_steps });
   const numbers: Drilled["numbers"] = { episodes: compared, first: before.first, last: number };
   if (page !== undefined && error === null) {
     // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
@@ -71,7 +72,7 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
     if (restarted.broken !== null) numbers.restarts_alike = 0;
     else if (isPlayed) numbers.restarts_alike = 1;
   }
-  return { ...clean(numbers), alarms: [alarm], recorded: [error === null ? null : last] };
+  return found(alarm, numbers, error === null ? null : last);
 }
 
 interface Comparison {
@@ -96,27 +97,27 @@ async function comparison(
   const kept = new DrillCopy(definition, { isFresh: false, sees }, options);
   const fresh = new DrillCopy(definition, { isFresh, sees }, options);
   // A best score that is shown from then on is meant: another build decides.
-  const found: Comparison = { compared: 0, broken: null, drawnAlike: isModule ? 1 : null, problem: null };
+  const result: Comparison = { compared: 0, broken: null, drawnAlike: isModule ? 1 : null, problem: null };
   try {
     for (const [number, script] of sequence.entries()) {
       const expected = await play(fresh, script, options);
       const came = await play(kept, script, options);
       if (!expected.isWhole || !came.isWhole) break;
-      found.compared++;
+      result.compared++;
       const difference = firstDifference(kept, expected, came);
-      const isDrawnOtherwise = found.drawnAlike === 1 && came.picture !== expected.picture;
+      const isDrawnOtherwise = result.drawnAlike === 1 && came.picture !== expected.picture;
       if (difference === null && !isDrawnOtherwise) continue;
       const again = await play(fresh, script, options);
-      if (isDrawnOtherwise) found.drawnAlike = again.picture === expected.picture ? 0 : null;
+      if (isDrawnOtherwise) result.drawnAlike = again.picture === expected.picture ? 0 : null;
       if (difference === null) continue;
       const chance = again.isWhole ? firstDifference(fresh, expected, again) : null;
       if (chance !== null)
-        found.problem =
+        result.problem =
           `the game is not deterministic: episode ${number % (sequence.length - 1)} differs between two new copies at ` +
           `${stepText(definition, chance.step)}: ${chance.text}`;
       else if (again.isWhole) {
         const error = came.rows.length === 0 ? came.error : null;
-        found.broken = { number, difference, expected, error };
+        result.broken = { number, difference, expected, error };
       }
       break;
     }
@@ -124,7 +125,7 @@ async function comparison(
     kept.close();
     fresh.close();
   }
-  return found;
+  return result;
 }
 
 /** What has to be played before episode `number` for it to differ: its first episode, and in words. */
@@ -148,27 +149,16 @@ async function shortest(
   }
 }
 
-function alarmOf(
+function alarmAt(
   definition: GameDefinition,
   number: number,
   before: string,
   { step, text }: Difference,
 ): PlaytestAlarm {
-  return {
-    oracle: "retry-broken",
-    text:
-      `episode ${number}, ${before} in the same copy, differs from the same episode in a new copy ` +
-      `at ${stepText(definition, step)}: ${text}`,
-    stack: null,
-    method: null,
-    step,
-    tick: 0,
-  };
-}
-
-/** As where the crowd meets it. */
-function notAgain(error: string, { num_steps: step }: EpisodeScript["episode"]): PlaytestAlarm {
-  return { oracle: "retry-broken", text: `${NOT_AGAIN}: ${error}`, stack: null, method: null, step, tick: 0 };
+  const where =
+    `episode ${number}, ${before} in the same copy, differs from the same episode in a new copy ` +
+    `at ${stepText(definition, step)}: ${text}`;
+  return alarmOf("retry-broken", where, { step });
 }
 
 async function play(copy: DrillCopy, script: EpisodeScript, { deadline }: Drill["options"]): Promise<Play> {

@@ -1,15 +1,15 @@
 /** Whether a page game looks right while its episodes are played once more, drawn: see `SightRules`. */
 
-import type { PlaytestAlarm, RecordedEpisode } from "@attract/schema";
+import type { RecordedEpisode } from "@attract/schema";
 import { ticksPerStep } from "attract/define-game";
 import type { PageWindow } from "attract/page-adapter";
 import type { Deadline } from "../../../check/src/check-finding.ts";
 import { isGameError } from "../../../worker/src/game/failures.ts";
 import { SightEyes } from "../sight/sight-eyes.ts";
-import { type SightAlarm, SightRules } from "../sight/sight-rules.ts";
+import { SightRules } from "../sight/sight-rules.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import type { Drilled } from "./drill-failures.ts";
-import { clean, type Drill, stepSeconds, unfinished } from "./drill-options.ts";
+import { alarmOf, clean, type Drill, stepSeconds, unfinished } from "./drill-options.ts";
 import { scriptsOf } from "./scripts.ts";
 
 /** Game time of an episode that is looked at. */
@@ -103,11 +103,10 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
   if (looks < MIN_LOOKS) return unfinished(`no time was left: ${looks} frames were drawn`, numbers);
   const alarms = rules.alarms();
   const recorded = alarms.map(({ episode }): RecordedEpisode | null => scripts[episode].episode);
-  return { ...clean(numbers), alarms: alarms.map((one) => alarmOf(one, perStep)), recorded };
-}
-
-function alarmOf({ oracle, text, tick }: SightAlarm, perStep: number): PlaytestAlarm {
-  return { oracle, text, stack: null, method: null, step: Math.floor(tick / perStep), tick: tick + 1 };
+  const placed = alarms.map(({ oracle, text, tick }) =>
+    alarmOf(oracle, text, { step: Math.floor(tick / perStep), tick: tick + 1 }),
+  );
+  return { ...clean(numbers), alarms: placed, recorded };
 }
 
 /** Which ticks of an episode are drawn: all, or as many bursts as there is time for, over the whole of it. */

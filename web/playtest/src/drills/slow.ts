@@ -5,7 +5,7 @@ import { drawActions, RandomPlayer } from "attract/random-play";
 import { isGameError } from "../../../worker/src/game/failures.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import type { Drilled } from "./drill-failures.ts";
-import { clean, type Drill, unfinished } from "./drill-options.ts";
+import { alarmOf, clean, type Drill, found, unfinished } from "./drill-options.ts";
 
 const ROUNDS = 3;
 const MAX_TICKS = 6_000;
@@ -71,14 +71,7 @@ export async function slow({ definition, options }: Drill): Promise<Drilled> {
   if (text === null) return clean(numbers);
   const tick = fastest.indexOf(longest);
   const step = rounds[0].steps[tick];
-  const alarm = {
-    oracle: "slow",
-    text: `${text}, in each of ${ROUNDS} rounds`,
-    stack: null,
-    method: null,
-    step,
-  } as const;
-  return { ...clean(numbers), alarms: [{ ...alarm, tick: 0 }], recorded: [null] };
+  return found(alarmOf("slow", `${text}, in each of ${ROUNDS} rounds`, { step }), numbers);
 }
 
 interface Round {

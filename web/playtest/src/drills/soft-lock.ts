@@ -6,7 +6,7 @@ import type { EpisodeScript } from "../../../worker/src/episode/episode-script.t
 import { packActions, unpackActions } from "../../../worker/src/episode/packed-actions.ts";
 import { type DrillCopy, holding, type Mover, steadyCopy } from "./drill-copy.ts";
 import type { Drilled } from "./drill-failures.ts";
-import { clean, type Drill, stepSeconds, stepText, unfinished } from "./drill-options.ts";
+import { alarmOf, clean, type Drill, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { scriptsOf } from "./scripts.ts";
 
 /** Game time in which every input leads to the same. */
@@ -47,7 +47,7 @@ export async function softLock({ definition, episodes, options }: Drill): Promis
       const begin = await beginOf(inputs, copy, script, latest, options.deadline.share(BEGIN_SHARE));
       const recorded = await cutEpisode(copy, script, begin + inputs.stepsOf(WATCHED_SECONDS));
       if (recorded === null) continue;
-      found.alarms.push(alarm(definition, begin, inputs.count));
+      found.alarms.push(lockAlarm(definition, begin, inputs.count));
       found.recorded.push(recorded);
     }
   } finally {
@@ -163,19 +163,13 @@ async function beginOf(
   return locked;
 }
 
-function alarm(definition: Drill["definition"], step: number, count: number): PlaytestAlarm {
+function lockAlarm(definition: Drill["definition"], step: number, count: number): PlaytestAlarm {
   const seconds = WATCHED_SECONDS + ENDING_SECONDS;
   const ticks = Math.round(stepSeconds(definition) / definition.tickSeconds);
-  return {
-    oracle: "soft-lock",
-    text:
-      `from ${stepText(definition, step)} on no input changes anything: ${count} inputs, each for ${seconds} s of game time, ` +
-      "led to the same observations and the same drawing, and the episode did not end",
-    stack: null,
-    method: null,
-    step,
-    tick: step * ticks,
-  };
+  const text =
+    `from ${stepText(definition, step)} on no input changes anything: ${count} inputs, each for ${seconds} s of game time, ` +
+    "led to the same observations and the same drawing, and the episode did not end";
+  return alarmOf("soft-lock", text, { step, tick: step * ticks });
 }
 
 /** The first `steps` steps of an episode, as a file of its own; null: it did not come so far. */

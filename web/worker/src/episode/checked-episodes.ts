@@ -9,7 +9,7 @@ import type { ActionSampler } from "../policy/action-sampler.ts";
 import { GameActions } from "../policy/game-actions.ts";
 import { createSampler } from "../policy/sampler.ts";
 import { recordedActions } from "../stage/hand-actions.ts";
-import { EpisodeTape, fitting, recordedBytes } from "./episode-tape.ts";
+import { EpisodeTape, fitting, recordedBytes, seatOf } from "./episode-tape.ts";
 
 /** Room for the episodes of one answer. */
 const MAX_BYTES = 1 << 20;
@@ -106,8 +106,7 @@ export class CheckedEpisodes {
     thrown?: unknown,
   ): RecordedEpisode | null {
     const error = thrown === undefined ? null : episodeError(thrown, instance);
-    const seat = { player: "random" as const, policy_id: null, policy_version: null, deterministic: false };
-    const seats = Array.from({ length: this.#numAgents }, () => seat);
+    const seats = Array.from({ length: this.#numAgents }, () => seatOf("random"));
     const terms = { run_id: null, seed: { low: seed, high: 0 }, lesson_id: null, seats };
     return tape.recorded(instance, terms, reason, error);
   }

@@ -27,7 +27,8 @@ export class EpisodeMismatch extends Error {
 /** Owned by one player, headless or drawn. */
 export class EpisodeScript {
   readonly episode: RecordedEpisode;
-  readonly #numbers: ActionNumbers;
+  /** [steps * agents, components], as actions travel. */
+  readonly numbers: ActionNumbers;
   readonly #sampler: ActionSampler;
   readonly #actions: GameActions;
   readonly #numAgents: number;
@@ -35,7 +36,7 @@ export class EpisodeScript {
 
   private constructor(definition: GameDefinition, episode: RecordedEpisode, numbers: ActionNumbers) {
     this.episode = episode;
-    this.#numbers = numbers;
+    this.numbers = numbers;
     this.#numAgents = definition.numAgents ?? 1;
     this.#sampler = createSampler(definition.action, this.#numAgents);
     this.#actions = new GameActions(this.#sampler, this.#numAgents);
@@ -78,7 +79,7 @@ export class EpisodeScript {
   action(step: number, { active }: Pick<Instance, "active">): Action | readonly Action[] {
     for (let agent = 0; agent < this.#numAgents; agent++) {
       if (this.#numAgents === 1 || active[agent] === 1)
-        this.#sampler.give(this.#numbers, step * this.#numAgents + agent, agent);
+        this.#sampler.give(this.numbers, step * this.#numAgents + agent, agent);
       else this.#sampler.rest(agent);
     }
     return this.#actions.of(0);

@@ -33,13 +33,16 @@ export function markInterval({ tickSeconds, secondsPerStep = tickSeconds }: Game
   return Math.max(1, Math.round(1 / secondsPerStep));
 }
 
+/** A seat that no policy plays. */
+export function seatOf(player: "person" | "random" | "script"): EpisodeSeat {
+  return { player, policy_id: null, policy_version: null, deterministic: false };
+}
+
 /** The seats of a lease, as a recorded episode names their players. */
 export function recordedSeats(seats: readonly Seat[]): EpisodeSeat[] {
-  const unnamed = { policy_id: null, policy_version: null, deterministic: false };
   return seats.map(({ script, policy_id, policy_version, deterministic }) => {
-    if (script === "random") return { player: "random", ...unnamed };
-    if (script === "outside" || policy_id.startsWith(SCRIPT))
-      return { player: "script", ...unnamed, policy_id };
+    if (script === "random") return seatOf("random");
+    if (script === "outside" || policy_id.startsWith(SCRIPT)) return { ...seatOf("script"), policy_id };
     return { player: "policy", policy_id, policy_version, deterministic };
   });
 }
@@ -64,11 +67,6 @@ export class EpisodeTape {
     this.#interval = markInterval(definition);
     this.#Numbers = actionNumbers(definition);
     this.#actions = new this.#Numbers(FIRST_STEPS * this.#rowSize);
-  }
-
-  /** Whether all of the episode is recorded: it has begun here, and was not too long. */
-  get isComplete(): boolean {
-    return this.#isComplete;
   }
 
   /** The next step is the first of an episode with these parameters. */

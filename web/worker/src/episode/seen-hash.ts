@@ -4,11 +4,19 @@ import type { BoxView, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { observationEntries } from "attract/observation";
 
-const OFFSET = 0x811c9dc5;
-const PRIME = 0x01000193;
+/** Of FNV-1a, 32 bits (Fowler, Noll, Vo, 1991). */
+export const OFFSET = 0x811c9dc5;
+export const PRIME = 0x01000193;
+
+/** FNV-1a over the text's UTF-16 units: a signed 32-bit number. */
+export function hashed(start: number, text: string): number {
+  let hash = start ^ OFFSET;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME);
+  return hash;
+}
 
 /**
- * Hashes instances of one game. Source: FNV-1a, 32 bits (Fowler, Noll, Vo, 1991), over the views' words of four bytes, each view
+ * Hashes instances of one game. FNV-1a over the views' words of four bytes, each view
  * filled up with zeros: a quarter of the multiplications that bytes take.
  */
 export class SeenHash {

@@ -1,6 +1,6 @@
 /** A thread of the sandbox that shows its game: plays one copy in its own time and gives the page its pictures, or is seen itself. */
 
-import type { GameDescription, RecordedEpisode } from "@attract/schema";
+import type { EpisodeSeat, GameDescription, RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import { ticksPerStep } from "attract/define-game";
 import { describe } from "attract/description";
@@ -11,7 +11,7 @@ import { ParameterSampler } from "attract/parameters";
 import { drawActions, RandomPlayer } from "attract/random-play";
 import { EpisodePlayer } from "../episode/episode-player.ts";
 import { EpisodeScript } from "../episode/episode-script.ts";
-import { EpisodeTape } from "../episode/episode-tape.ts";
+import { EpisodeTape, seatOf } from "../episode/episode-tape.ts";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import { PageFrames } from "../page/page-frames.ts";
@@ -292,14 +292,13 @@ class Stage {
 
   /** The episode that a person has played; null where none did, or nothing was done in it. */
   #played(instance: Instance): RecordedEpisode | null {
-    const unnamed = { policy_id: null, policy_version: null, deterministic: false };
     const version = this.#version;
-    const others =
+    const others: EpisodeSeat =
       version === null
-        ? { ...unnamed, player: "random" as const }
-        : { ...unnamed, player: "policy" as const, policy_version: version };
+        ? seatOf("random")
+        : { player: "policy", policy_id: null, policy_version: version, deterministic: false };
     const seats = Array.from({ length: instance.numAgents }, (_, agent) =>
-      agent === this.#seat ? { ...unnamed, player: "person" as const } : others,
+      agent === this.#seat ? seatOf("person") : others,
     );
     const terms = { run_id: null, seed: { low: this.#seed, high: 0 }, lesson_id: null, seats };
     const played = this.#tape?.recorded(instance, terms, instance.endReason) ?? null;

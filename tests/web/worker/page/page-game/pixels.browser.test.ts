@@ -1,32 +1,12 @@
 /** Games whose agent sees the canvas: what it is shown, step by step, the same way twice. */
 
-import { afterEach, describe, expect, test } from "vitest";
-import { createInstance } from "../../../../../web/sdk/src/group-instance.ts";
+import { describe, expect, test } from "vitest";
 import type { Instance } from "../../../../../web/sdk/src/instance.ts";
 import { box, dict } from "../../../../../web/sdk/src/page/index.ts";
 import { createPlayer } from "../../../../../web/sdk/src/page/play.ts";
 import { checkPageGame } from "../../../../../web/worker/src/page/page-check.ts";
-import { PageFrames, type PageFramesOptions } from "../../../../../web/worker/src/page/page-frames.ts";
+import { begun, ready } from "../open-frames.ts";
 import { ANEW, BY_TICK, CHANGES, picture } from "../picture-page.ts";
-
-const opened: PageFrames[] = [];
-
-afterEach(() => {
-  for (const frames of opened.splice(0)) frames.close();
-});
-
-async function ready(definition = picture(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
-  const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
-  opened.push(frames);
-  await frames.preload();
-  return frames;
-}
-
-async function begun(definition = picture(), options: Partial<PageFramesOptions> = {}): Promise<Instance> {
-  const instance = createInstance((await ready(definition, options)).definition, { seedLow: 7 });
-  await instance.begin(0);
-  return instance;
-}
 
 function seen(instance: Instance, agent = 0): number[] {
   return Array.from(instance.views[agent] as Uint8Array);

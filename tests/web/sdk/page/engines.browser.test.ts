@@ -1,7 +1,9 @@
-/** What Phaser shows, by its objects. */
+/** What Phaser and KAPLAY show, by their objects (KAPLAY itself draws it), and buttons that a page draws. */
 
-import { expect, test } from "vitest";
+import kaplay from "kaplay";
+import { afterEach, expect, test } from "vitest";
 import { drawn } from "../../../../web/sdk/src/page/drawn.ts";
+import { kaplayTexts } from "../../../../web/sdk/src/page/kaplay.ts";
 import { made } from "../../../../web/sdk/src/page/made.ts";
 import { gameOf, PHASER, phaserSpots } from "../../../../web/sdk/src/page/phaser.ts";
 import { spot } from "../../../../web/sdk/src/page/spot.ts";
@@ -116,4 +118,74 @@ test("a game whose class is a global and which binds is one game", () => {
     constructor() { (() => {}).bind(this); }
   } }; window.kept = new Phaser.Game()`);
   expect(made(page, PHASER)).toEqual([page.kept]);
+});
+
+let quit: (() => void) | null = null;
+
+afterEach(() => {
+  quit?.();
+  quit = null;
+});
+
+test("texts are read where they stand, and those that are not shown are not", () => {
+  const page = opened();
+  const k = kaplay({ global: false, width: 400, height: 200, canvas: document.createElement("canvas") });
+  quit = () => k.quit();
+  document.body.append(k.canvas);
+  k.add([k.text("Score: 7"), k.pos(200, 100), k.anchor("center")]);
+  k.add([k.text("GAME OVER"), k.pos(0, 0), k.opacity(0)]);
+  k.add([k.text("later"), k.pos(0, 0)]).hidden = true;
+  k.add([k.rect(20, 20), k.pos(30, 40)]).add([k.text("inner"), k.pos(1, 1)]);
+  page.k = k;
+  const texts = kaplayTexts(page as PageWindow);
+  expect(texts.map(({ name }) => name)).toEqual(["Score: 7", "inner"]);
+  const frame = k.canvas.getBoundingClientRect();
+  near([...texts[0].place], frame.left + frame.width / 2, frame.top + frame.height / 2);
+  expect(drawn(page).number("Score: #")).toBe(7);
+  expect(drawn(page).says("GAME OVER")).toBe(false);
+});
+
+test("a page without the engine has none of its texts", () => {
+  const page = opened();
+  page.k = { get: () => [] };
+  expect(kaplayTexts(page as PageWindow)).toEqual([]);
+});
+
+test("words stand where they are written, whatever they are aligned to", () => {
+  const page = opened();
+  const context = page.document.querySelector("canvas").getContext("2d");
+  context.font = "bold 10px monospace";
+  context.fillText("START", 20, 30);
+  near(spot(page, "START"), 10 + 2 * 33, 10 + 2 * 26.5);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText("Options", 100, 80);
+  near(spot(page, "nothing", "Options"), 10 + 2 * 100, 10 + 2 * 80);
+  expect(spot(page, "START GAME")).toBeUndefined();
+});
+
+test("a text on a canvas of its own stands in the middle of that one, and its numbers are read", () => {
+  const page = opened();
+  const own = page.document.createElement("canvas");
+  [own.width, own.height] = [60, 20];
+  own.getContext("2d").fillText("Score: 12", 0, 15);
+  page.document.querySelector("canvas").getContext("2d").drawImage(own, 100, 50);
+  near(spot(page, "Score: 12"), 10 + 2 * 130, 10 + 2 * 60);
+  expect(drawn(page).number("Score: #")).toBe(12);
+  expect(drawn(page).things("canvas 60x20")).toHaveLength(1);
+});
+
+test("an image stands in its middle, by the name of its file", () => {
+  const page = opened();
+  const image = page.document.createElement("canvas");
+  [image.width, image.height] = [40, 20];
+  // As a loaded file, without one.
+  Object.defineProperty(image, "src", { value: "https://example.org/art/btn-start.png?v=2" });
+  page.document.querySelector("canvas").getContext("2d").drawImage(image, 100, 50);
+  near(spot(page, "btn-start.png"), 10 + 2 * 120, 10 + 2 * 60);
+  expect(
+    drawn(page)
+      .pictures()
+      .map(({ name }) => name),
+  ).toEqual(["btn-start.png"]);
 });
