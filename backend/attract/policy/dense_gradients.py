@@ -102,27 +102,24 @@ class DensePolicy:
         policy_head, value_head = heads or (policy.policy_head, policy.value_head)
         self.num_policy_rows = policy_head.out_features
         self.num_rows = self.num_policy_rows + value_head.out_features
-        is_tanh = any(isinstance(layer, TanhLayer) for layer in policy.trunk)
 
         def layer_of(*linears: nn.Linear) -> Dense:
             weight, weight_gradient = views(*(linear.weight for linear in linears))
             bias, bias_gradient = views(*(linear.bias for linear in linears))
             return Dense(weight, weight_gradient, bias, bias_gradient)
 
-        def layers_of(trunk: nn.Sequential) -> list[Dense]:
-            return [layer_of(layer) for layer in trunk if isinstance(layer, nn.Linear)]
-
-        def column(layers: list[Dense], *heads: nn.Linear) -> Column:
+        def column(trunk: nn.Sequential, *heads: nn.Linear) -> Column:
+            layers = [layer_of(layer) for layer in trunk if isinstance(layer, nn.Linear)]
+            is_tanh = any(isinstance(layer, TanhLayer) for layer in trunk)
             return Column(layers, is_tanh=is_tanh, head=layer_of(*heads))
 
-        policy_layers = layers_of(policy.trunk)
         rows = slice(0, self.num_policy_rows), slice(self.num_policy_rows, self.num_rows)
         self._columns = (
-            [(column(policy_layers, policy_head, value_head), slice(0, self.num_rows))]
+            [(column(policy.trunk, policy_head, value_head), slice(0, self.num_rows))]
             if policy.value_trunk is None
             else [
-                (column(policy_layers, policy_head), rows[0]),
-                (column(layers_of(policy.value_trunk), value_head), rows[1]),
+                (column(policy.trunk, policy_head), rows[0]),
+                (column(policy.value_trunk, value_head), rows[1]),
             ]
         )
 

@@ -1,6 +1,6 @@
 """The network that fits a game: encoders, an optional recurrent core, trunks and heads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,7 @@ from attract.policy.recurrent import RecurrentCore, create_core
 from attract.policy.set_encoder import SetEncoder
 from attract.schema.game import GameDescription
 from attract.schema.spaces import ObservationSpace
-from attract.settings.run import PolicySettings
+from attract.settings.run import Activation, PolicySettings
 
 LARGEST_LOG_STD = 1.0
 """Maximum for box actions, in units of half their range: with it seven of ten draws are clipped."""
@@ -93,11 +93,16 @@ class Policy(nn.Module):
         if settings.recurrent != "none":
             self.core = create_core(settings.recurrent, num_features, settings.recurrent_size, generator)
             num_features = self.core.size
-        self.trunk = _trunk(num_features, settings, generator)
-        is_shared = settings.shared_trunk or num_bins > 0
-        self.value_trunk = None if is_shared else _trunk(num_features, settings, generator)
-        num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
         num_spreads = self.output_sizes[-1] if self.output_names[-1] == LOG_STD else 0
+        is_shared = settings.shared_trunk or num_bins > 0
+        is_plain = self.core is None and not self._encoders and not is_shared
+        activation = settings.activation_for(is_plain_choice=is_plain and num_spreads == 0)
+        self.trunk = _trunk(num_features, settings.hidden_sizes, activation, generator)
+        self.value_trunk: nn.Sequential | None = None
+        if not is_shared:
+            activation = settings.activation_for(is_plain_choice=False)
+            self.value_trunk = _trunk(num_features, settings.hidden_sizes, activation, generator)
+        num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
         num_rows = self.num_outputs - num_spreads
         self.bins: BinsLayer | None = None
         if num_bins:
@@ -259,10 +264,12 @@ def build_distribution(game: GameDescription) -> ActionDistribution:
     return resolve_distribution(game.action.model_dump(mode="json"))
 
 
-def _trunk(num_inputs: int, settings: PolicySettings, generator: torch.Generator) -> nn.Sequential:
-    kind = TanhLayer if settings.activation == "tanh" else ReluLayer
+def _trunk(
+    num_inputs: int, sizes: Sequence[int], activation: Activation, generator: torch.Generator
+) -> nn.Sequential:
+    kind = TanhLayer if activation == "tanh" else ReluLayer
     layers: list[nn.Module] = []
-    for size in settings.hidden_sizes:
+    for size in sizes:
         layers.append(initialise(kind(num_inputs, size), HIDDEN_GAIN, generator))
         num_inputs = size
     return nn.Sequential(*layers)

@@ -52,6 +52,9 @@ Units = Annotated[int, Field(ge=1, le=16_384)]
 """Units of one layer: two of the largest hold 268 million weights, a gigabyte."""
 
 
+Activation = Literal["tanh", "relu"]
+
+
 class PolicySettings(Settings):
     """The network; its kind follows from the observation space."""
 
@@ -61,8 +64,9 @@ class PolicySettings(Settings):
         tuple[Units, ...], BeforeValidator(_sizes), Field(max_length=32, title="Hidden layers")
     ] = (64, 64)
     """Units of each hidden layer of the trunk, in order, separated by commas: `64,64`."""
-    activation: Literal["tanh", "relu"] = "tanh"
-    """Activation after each hidden layer."""
+    activation: Activation | None = None
+    """Activation after each hidden layer. None: ReLU in a policy's own trunk that chooses among actions by
+    plain numbers, without memory, images or sets; otherwise tanh."""
     shared_trunk: bool = False
     """Share one trunk between policy and value: about twice as fast. Separate trunks learn hard games
     better. DQN always shares it."""
@@ -77,6 +81,17 @@ class PolicySettings(Settings):
     ] = None
     """Initial log standard deviation of continuous actions, in units of half the action's range. None: 0.5;
     -0.5 in mixed actions, whose boxes are places more often than forces."""
+
+    def activation_for(self, *, is_plain_choice: bool) -> Activation:
+        """`activation`, or what suits the trunk.
+
+        Args:
+            is_plain_choice: whether it is the policy's own, reads plain numbers and chooses among actions.
+        """
+        if self.activation is not None:
+            return self.activation
+        # Between two distances at which it acts, a policy of tanh hardly learns to wait.
+        return "relu" if is_plain_choice else "tanh"
 
     def log_std_for(self, *, is_mixed: bool) -> float:
         """`log_std_init`, or what suits the kind of action.

@@ -46,7 +46,7 @@ def test_the_input_layer_needs_no_gradient_of_its_inputs():
     assert layer.weight.grad is not None and layer.weight.grad.shape == (3, 2)
 
 
-def made(*, shared_trunk: bool, activation: str, hidden_sizes: tuple[int, ...]) -> Policy:
+def made(*, shared_trunk: bool, activation: str | None, hidden_sizes: tuple[int, ...]) -> Policy:
     policy, _ = build(
         shared_trunk=shared_trunk,
         activation=activation,
@@ -56,10 +56,10 @@ def made(*, shared_trunk: bool, activation: str, hidden_sizes: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize("shared_trunk", [True, False])
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", None])
 @pytest.mark.parametrize("hidden_sizes", [(), (7,), (40, 24)])
 def test_outputs_and_gradients_are_autograds(
-    shared_trunk: bool, activation: str, hidden_sizes: tuple[int, ...]
+    shared_trunk: bool, activation: str | None, hidden_sizes: tuple[int, ...]
 ) -> None:
     policy = made(shared_trunk=shared_trunk, activation=activation, hidden_sizes=hidden_sizes)
     assert is_dense(policy)

@@ -3,6 +3,7 @@ import torch
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import ConfigurationError
+from attract.policy.dense import ReluLayer, TanhLayer
 from attract.policy.network import build_distribution
 from attract.schema.spaces import (
     BoxSpace,
@@ -11,6 +12,7 @@ from attract.schema.spaces import (
     MixedSpace,
     MultiBinarySpace,
     MultiDiscreteSpace,
+    SetSpace,
 )
 from policies import create_policy, describe, observations_for, randomise
 
@@ -129,6 +131,34 @@ def test_outputs_equal_the_same_network_written_with_torchs_own_modules(activati
     expected = (value_features @ value_head.weight.T + value_head.bias)[:, 0]
     torch.testing.assert_close(value, expected, rtol=0, atol=1e-6)
     assert value.shape == (10,)
+
+
+CHOICES = DiscreteSpace(n=3)
+PICTURE = BoxSpace(dtype="uint8", shape=[36, 36, 1])
+PLACE = BoxSpace(shape=[2], low=-1.0, high=1.0)
+
+
+@pytest.mark.parametrize(
+    ("action", "changed", "kinds"),
+    [
+        (CHOICES, {}, (ReluLayer, TanhLayer)),
+        (MultiDiscreteSpace(nvec=[2, 3]), {}, (ReluLayer, TanhLayer)),
+        (MultiBinarySpace(n=3), {}, (ReluLayer, TanhLayer)),
+        (PLACE, {}, (TanhLayer, TanhLayer)),
+        (MixedSpace(spaces={"which": CHOICES, "where": PLACE}), {}, (TanhLayer, TanhLayer)),
+        (CHOICES, {"observation": PICTURE}, (TanhLayer, TanhLayer)),
+        (CHOICES, {"observation": SetSpace(max=3, shape=[2])}, (TanhLayer, TanhLayer)),
+        (CHOICES, {"recurrent": "gru"}, (TanhLayer, TanhLayer)),
+        (CHOICES, {"shared_trunk": True}, (TanhLayer,)),
+        (CHOICES, {"num_bins": 51}, (TanhLayer,)),
+        (CHOICES, {"activation": "tanh"}, (TanhLayer, TanhLayer)),
+        (PLACE, {"activation": "relu"}, (ReluLayer, ReluLayer)),
+    ],
+)
+def test_a_trunk_that_chooses_by_plain_numbers_alone_has_relu_unless_told(action, changed, kinds):
+    policy = create_policy(action=action, **changed)
+    trunks = [trunk for trunk in (policy.trunk, policy.value_trunk) if trunk is not None]
+    assert [{type(layer) for layer in trunk} for trunk in trunks] == [{kind} for kind in kinds]
 
 
 def test_trunks_are_shared_or_not():

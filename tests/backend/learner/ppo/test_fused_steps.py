@@ -38,7 +38,7 @@ SEVERAL = DictSpace(
 NETWORKS = st.fixed_dictionaries(
     {
         "shared_trunk": st.booleans(),
-        "activation": st.sampled_from(["tanh", "relu"]),
+        "activation": st.sampled_from(["tanh", "relu", None]),
         # With 20 units the second layer's gradient is the product of the other order.
         "hidden_sizes": st.sampled_from([(), (8,), (20, 8), (8, 8, 6)]),
         "log_std_init": st.sampled_from([0.5, 0.99995]),
