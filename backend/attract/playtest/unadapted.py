@@ -6,18 +6,6 @@ from typing import Any, Final
 
 from attract.schema.devices import DEVICES, DeviceName
 
-KEYS: Final = {
-    "left": ["ArrowLeft", "KeyA"],
-    "right": ["ArrowRight", "KeyD"],
-    "up": ["ArrowUp", "KeyW"],
-    "down": ["ArrowDown", "KeyS"],
-    "space": ["Space"],
-    "enter": ["Enter"],
-}
-"""What is pressed where no key was found to do anything."""
-SWIPES: Final = {"left": (-0.3, 0.0), "right": (0.3, 0.0), "up": (0.0, -0.3), "down": (0.0, 0.3)}
-"""How far a finger goes from the middle, as shares of the window, where it was not found to do anything."""
-SIZE: Final = re.compile(r"^ *size: \[(\d+), ?(\d+)\],?$", re.MULTILINE)
 UNSEEN: Final = """observation: box({ low: -1, high: 1, shape: [1] }),
   observe: () => [0],"""
 """In place of pixels: an agent's pixels turn off the WebGL that a page may draw by."""
@@ -48,9 +36,9 @@ export default definePageGame({{
 def playable(adapter: str, unfinished: list[str], device: DeviceName | None = None) -> str:
     """The text of a probe's adapter without its `unfinished`, so that it can be played.
 
-    Without controls the usual keys are pressed; on a device for fingers a finger taps and swipes.
-    Without a score each frame alive counts, and without something to see an agent sees nothing, not even
-    pixels: oracles that need neither judge all the same.
+    Without controls there are `usualInputs` of `attract/page`. Without a score each frame alive counts, and
+    without something to see an agent sees nothing, not even pixels: oracles that need neither judge all the
+    same.
     """
     text = UNFINISHED.sub("", adapter)
     if PIXELS.search(text):
@@ -58,37 +46,19 @@ def playable(adapter: str, unfinished: list[str], device: DeviceName | None = No
         text = re.sub(r"import \{ (?!box)", "import { box, ", text, count=1)
     if "keys" not in unfinished:
         return text
-    size = _touched(text, device)
-    keys = KEYS if size is None else {}
-    codes = ", ".join(f"{label}: {json.dumps(codes)}" for label, codes in {"nothing": [], **keys}.items())
-    inputs = f"keys: {{ {codes} }}"
-    places = {} if size is None else _fingers(*size)
-    if places:
-        pointers = ", ".join(f"{json.dumps(label)}: {json.dumps(place)}" for label, place in places.items())
-        inputs += f",\n  pointers: {{ {pointers} }}"
-    labels = json.dumps(["nothing", *keys, *places])
-    text = re.sub(r"action: discrete\(\[[^\n]*\]\)", f"action: discrete({labels})", text, count=1)
-    return re.sub(r"^( *)keys: \{[^\n]*\}", rf"\g<1>{inputs}", text, count=1, flags=re.MULTILINE)
+    options = "{ touch: true }" if _is_touched(text, device) else ""
+    text = re.sub(r"\baction: discrete\(\[[^\n]*\]\)", f"...usualInputs({options})", text, count=1)
+    text = re.sub(r"^ *keys: \{[^\n]*\},?\n", "", text, count=1, flags=re.MULTILINE)
+    return f'import {{ usualInputs }} from "attract/page";\n{text}'
 
 
 def usual_inputs(adapter: str, device: DeviceName | None) -> str:
     """What `playable` has done where no controls were found, in words."""
-    return "usual keys are pressed" if _touched(adapter, device) is None else "a finger taps and swipes"
+    if _is_touched(adapter, device):
+        return "a finger taps and swipes, buttons are tapped"
+    return "usual keys, places and buttons are pressed"
 
 
-def _touched(text: str, device: DeviceName | None) -> tuple[int, int] | None:
-    """The window of a page that a finger plays, in CSS pixels; None: a keyboard does."""
-    if device is not None and DEVICES[device].touch:
-        return DEVICES[device].size
-    found = SIZE.search(text) if "touch: true" in text else None
-    return None if found is None else (int(found[1]), int(found[2]))
-
-
-def _fingers(width: int, height: int) -> dict[str, list[Any]]:
-    """Places of taps and swipes, as an adapter's `pointers` have them."""
-    x, y = width // 2, height // 2
-    swipes = {
-        f"swipe {way}": [x, y, "drag", [round(x + dx * width), round(y + dy * height)]]
-        for way, (dx, dy) in SWIPES.items()
-    }
-    return {"tap": [x, y], **swipes}
+def _is_touched(text: str, device: DeviceName | None) -> bool:
+    """Whether a finger plays the page, not a keyboard and a mouse."""
+    return DEVICES[device].touch if device is not None else "touch: true" in text

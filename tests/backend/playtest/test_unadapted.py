@@ -24,10 +24,10 @@ def test_an_adapter_is_played_without_what_the_probe_did_not_find() -> None:
     assert text.count("\n") == FOUND.count("\n") - 2
 
 
-def test_usual_keys_stand_in_for_those_that_were_not_found() -> None:
+def test_usual_inputs_stand_in_for_those_that_were_not_found() -> None:
     text = playable(FOUND, ["keys", "score"])
-    assert 'action: discrete(["nothing", "left", "right", "up", "down", "space", "enter"])' in text
-    assert '  keys: { nothing: [], left: ["ArrowLeft", "KeyA"], right:' in text
+    assert text.startswith('import { usualInputs } from "attract/page";\n')
+    assert "  size: [800, 600],\n  ...usualInputs(),\n  reward:" in text
 
 
 @pytest.mark.parametrize("text", ["", FOUND.replace("unfinished", "finished")])
@@ -45,24 +45,25 @@ def test_pixels_are_left_out_so_that_a_page_draws_as_it_does_without_an_agent() 
     assert text.startswith("import { box, definePageGame, discrete }")
 
 
-def test_a_page_whose_probe_came_to_nothing_is_played_with_usual_keys() -> None:
+def test_a_page_whose_probe_came_to_nothing_is_played_by_usual_inputs() -> None:
     found = unprobed('a "b".html', (640, 480))
     text = playable(found["adapter"], found["unfinished"])
     assert 'page: "a \\"b\\".html"' in text
     assert "size: [640, 480]" in text
-    assert 'action: discrete(["nothing", "left", "right", "up", "down", "space", "enter"])' in text
-    assert '  keys: { nothing: [], left: ["ArrowLeft", "KeyA"], right:' in text
+    assert "...usualInputs()," in text and "keys:" not in text
 
 
 def test_on_a_device_for_fingers_a_finger_taps_and_swipes_where_nothing_was_found() -> None:
     found = unprobed("index.html", (640, 480))
-    text = playable(found["adapter"], found["unfinished"], "phone")
-    labels = '"nothing", "tap", "swipe left", "swipe right", "swipe up", "swipe down"'
-    assert f"action: discrete([{labels}])" in text and "Arrow" not in text
-    # 412 x 839 pixels: three tenths of 412 to the left of the middle.
-    assert '"tap": [206, 419], "swipe left": [206, 419, "drag", [82, 419]]' in text
     by_itself = FOUND.replace("size: [800, 600],", "size: [800, 600],\n  touch: true,")
-    assert '"tap": [400, 300]' in playable(by_itself, ["keys", "score"])
+    for text in (
+        playable(found["adapter"], found["unfinished"], "phone"),
+        playable(by_itself, ["keys", "score"]),
+    ):
+        assert "...usualInputs({ touch: true })," in text
+    assert "...usualInputs()," in playable(found["adapter"], found["unfinished"], "desktop@2x")
     said = [usual_inputs(by_itself, None), usual_inputs(FOUND, "tablet"), usual_inputs(FOUND, None)]
-    assert said == ["a finger taps and swipes"] * 2 + ["usual keys are pressed"]
-    assert "pointers" not in playable(found["adapter"], found["unfinished"], "desktop@2x")
+    assert said == [
+        *["a finger taps and swipes, buttons are tapped"] * 2,
+        "usual keys, places and buttons are pressed",
+    ]

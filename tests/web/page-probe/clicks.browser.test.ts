@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import {
   clickGroupsOf,
+  heardIn,
   heightForClicks,
   listenersIn,
   noteClicks,
@@ -93,4 +94,25 @@ test("inputs that a page listens to are named, by listeners and by properties, a
   const names = ["click", "gamepadconnected", "keydown", "pointerdown", "touchstart"];
   expect([...listenersIn(window, inputs).keys()].sort()).toEqual(names);
   expect(listenersIn(window, inputs).get("pointerdown")).toEqual(new Set([window]));
+});
+
+test("a hand that nothing listens to, and that no element heeds by itself, does nothing", () => {
+  const heard = (html: string, script: (window: PageWindow) => void = () => undefined) => {
+    const window = blankPage(300, 300);
+    const inputs = new Map<string, Set<unknown>>();
+    noteClicks(window, new Set(), inputs);
+    window.document.body.innerHTML = html;
+    script(window);
+    return heardIn(window, listenersIn(window, inputs));
+  };
+  expect(heard("<canvas></canvas>")).toEqual({ keys: false, pointer: false });
+  const keys = { keys: true, pointer: false };
+  expect(heard("", (window) => window.addEventListener("keyup", () => undefined))).toEqual(keys);
+  expect(heard("", (window) => window.navigator.getGamepads())).toEqual(keys);
+  const pointer = { keys: false, pointer: true };
+  expect(heard("<div id=a onmousedown='go()'></div>")).toEqual(pointer);
+  expect(heard("<form><button>Go</button></form>")).toEqual(pointer);
+  const both = { keys: true, pointer: true };
+  expect(heard("<input>", (window) => window.document.querySelector("input").focus())).toEqual(both);
+  expect(heard("<iframe></iframe>")).toEqual(both);
 });

@@ -415,3 +415,14 @@ test("on a phone a finger plays: it taps and swipes, and there are no keys", asy
   ]);
   expect(report.moves.filter((move) => !/^(swipe|click)/.test(move))).toEqual([]);
 });
+
+test("of keys that few pages heed, those that do something are found among those that do nothing", async () => {
+  const { moves } = await found(`
+    const game = window.game = { x: 50, y: 50, score: 0 };
+    function tick() {
+      game.x = Math.max(0, Math.min(200, game.x + (held.KeyJ ? 4 : 0) - (held.KeyC ? 4 : 0)));
+      game.y = (game.y + 1) % 100;
+      if (game.y === 0 && game.x > 60) game.score++;
+    }`);
+  expect(moves).toEqual(["c", "j"]);
+});

@@ -18,6 +18,9 @@ const MAX_HEIGHT = 2_000;
 const INPUTS =
   /^(?:key(?:down|up|press)|(?:dbl|aux)?click|contextmenu|(?:mouse)?wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
 const MAX_ELEMENTS = 1_000;
+const KEYED = /^(?:key|gamepad|beforeinput|input)/;
+/** Elements that a press does something to, listened to or not. */
+const PRESSED = "a, button, input, select, textarea, label, summary";
 
 /** By each event of `INPUTS`, what listens to it. A page that asks for gamepads counts as one that listens to them. */
 export type Listeners = ReadonlyMap<string, ReadonlySet<unknown>>;
@@ -58,6 +61,24 @@ export function listenersIn(window: PageWindow, noted: Listeners): Listeners {
     if (some.length > 0) found.set(type, new Set([...(found.get(type) ?? []), ...some]));
   }
   return found;
+}
+
+/** Which of a person's hands can do anything in a page. */
+export interface Heard {
+  readonly keys: boolean;
+  readonly pointer: boolean;
+}
+
+/** What a page of one document heeds: what nothing listens to, and no element does by itself, need not be tried. */
+export function heardIn(window: PageWindow, listeners: Listeners): Heard {
+  if (window.frames.length > 0) return { keys: true, pointer: true };
+  const types = [...listeners.keys()];
+  const { activeElement, body } = window.document;
+  const isTyped = activeElement !== null && activeElement !== body;
+  return {
+    keys: isTyped || types.some((type) => KEYED.test(type)),
+    pointer: types.some((type) => !KEYED.test(type)) || everyIn(window, PRESSED).length > 0,
+  };
 }
 
 /** Whether only a finger plays the page. @param listens names of `listenersIn`. */

@@ -3,10 +3,21 @@
 import { middleOf } from "attract/page-action";
 import type { PointerHow } from "attract/page-adapter";
 import { canvasesIn, elements } from "../../sdk/src/page/elements.ts";
-import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
-import { clickGroupsOf } from "./clicks.ts";
+import { clickGroupsOf, type Heard, heardIn } from "./clicks.ts";
 import { effectsOf } from "./effects.ts";
-import { chance, labelOf, type Move, ownMoves, type ResponsiveInputs, randomly } from "./moves.ts";
+import {
+  chance,
+  DIRECTIONS,
+  FURTHER_KEYS,
+  KEYS,
+  labelOf,
+  MOVERS,
+  type Move,
+  ownMoves,
+  PAD,
+  type ResponsiveInputs,
+  randomly,
+} from "./moves.ts";
 import type { Place } from "./places.ts";
 import { askedHow, askedOf, followersOf, placesAlong, spotsOf } from "./pointer.ts";
 import { isThing } from "./readings.ts";
@@ -24,29 +35,13 @@ import {
   Trial,
 } from "./trial.ts";
 
-const KEYS = [
-  ...["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "KeyA", "KeyD", "KeyW", "KeyS"],
-  ...["Enter", "KeyZ", "KeyX", "KeyC", "KeyJ", "KeyK", "ShiftLeft", "ControlLeft"],
-];
-/** Tried if hardly any of those keys has an effect. */
-const FURTHER_KEYS = [
-  ...["KeyQ", "KeyE", "KeyP", "KeyL", "KeyF", "KeyI", "KeyK", "KeyM", "KeyN", "KeyR", "Tab"],
-  ...["Digit1", "Digit2", "Digit3", "Digit4"],
-];
-/** Tried where a page asks for a gamepad. */
-const PAD = [
-  ...PAD_STICKS.slice(0, 4),
-  ...PAD_BUTTONS.filter((code) => /Pad(?:[A-Z]|Left|Right|Up|Down)$/.test(code)),
-];
 const FEW_MOVES = 2;
-/** Direction keys: if one of them has an effect, the others have one, too, though not at every wall. */
-const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
-/** Direction keys: they neither pause nor restart a game. */
-const MOVERS = new Set(DIRECTIONS.flat());
 /** Frames before the first press, and length of a press. */
 const BEFORE = 4;
 const HELD = 12;
 const SHORT = 5;
+/** Frames for each key of a group. */
+const IN_GROUP = 8;
 /** A few steps of a game that steps once a second. */
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
@@ -81,6 +76,9 @@ export class InputTests {
   #isMovingLater: boolean | null = null;
   /** What the page listens to beside keys, presses and moves; null: nothing was played yet. */
   #asked: readonly Move[] | null = null;
+  #heard: Heard = { keys: true, pointer: true };
+  /** A longer play without input, for what it was made after: `#idle`. */
+  #long: readonly [idle: Samples, Samples] | null = null;
   #asksForPad = false;
   /** Plays with the pointer at one spot each, by their labels. */
   readonly #pointed = new Map<string, Samples>();
@@ -108,6 +106,7 @@ export class InputTests {
       TEST_TICKS,
       async (trial) => {
         for (const { text } of this.#placesIn(trial)) this.#usual.add(text);
+        if (this.#asked === null) this.#heard = heardIn(trial.window, trial.listeners);
         this.#asked ??= askedOf(trial.window, this.#page, trial.listeners);
         this.#asksForPad ||= trial.listeners.has("gamepadconnected");
       },
@@ -133,8 +132,10 @@ export class InputTests {
     }
   }
 
-  async run(isTimeUp: () => boolean): Promise<ResponsiveInputs> {
+  /** @param isTimeUp given whether there is any move yet. */
+  async run(isTimeUp: (hasMoves: boolean) => boolean): Promise<ResponsiveInputs> {
     const idle = await this.idle();
+    const isUp = (): boolean => isTimeUp(moves.length > 0);
     this.#restless = differing(idle, await this.#play(() => NOTHING));
     const moves: Move[] = [];
     const changed = new Set<Place>();
@@ -164,41 +165,53 @@ export class InputTests {
       return true;
     };
     const without: string[] = [];
-    const tryKeys = async (codes: readonly string[]): Promise<void> => {
-      for (const code of codes) {
-        if (moves.length > 0 && isTimeUp()) break;
-        if (!(await consider(labelOf(code), { keys: [code] }))) without.push(code);
+    /** Returns those that have none. */
+    const tryKeys = async (groups: readonly (readonly string[])[]): Promise<string[]> => {
+      const heedless: string[] = [];
+      for (const codes of groups) {
+        const isNone = codes.length > 1 && !isUp() && !(await this.#heedsAny(codes));
+        for (const code of codes)
+          if (!isUp() && (isNone || !(await consider(labelOf(code), { keys: [code] })))) heedless.push(code);
       }
+      return heedless;
     };
     const { touch = false } = this.#page;
-    if (this.#asksForPad) await tryKeys(PAD);
+    if (this.#asksForPad) without.push(...(await tryKeys(PAD.map((code) => [code]))));
     // A phone has none: what a finger does would be dropped where a key does the same.
-    if (!touch) await tryKeys(KEYS);
-    if (!touch && ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
-      await tryKeys(FURTHER_KEYS);
-    if (moves.length > 0 && !isTimeUp()) {
+    const hasKeys = !touch && this.#heard.keys;
+    if (hasKeys) without.push(...(await tryKeys(KEYS)));
+    if (
+      hasKeys &&
+      ownMoves(this.#startAction, moves).length < FEW_MOVES &&
+      (moving(idle) || moves.length > 0)
+    )
+      without.push(...(await tryKeys(FURTHER_KEYS)));
+    if (moves.length > 0 && !isUp()) {
       // A direction has no effect at a wall: tried again, after some of the other moves.
       const dead = new Set(without);
       const directions = DIRECTIONS.filter((codes) => codes.some((code) => !dead.has(code))).flat();
       for (const [i, ticks] of PRELUDES.entries()) {
         const codes = [...dead].filter((code) => i === 0 || directions.includes(code));
-        if (codes.length === 0 || isTimeUp()) break;
+        if (codes.length === 0 || isUp()) break;
         this.#prelude = preludeOf(moves, ticks);
         this.#idle = null;
         this.#restless = differing(await this.idle(), await this.#play(() => NOTHING));
-        for (const code of codes)
-          if (!isTimeUp() && (await consider(labelOf(code), { keys: [code] }))) dead.delete(code);
+        const groups = [...KEYS, ...FURTHER_KEYS, PAD].map((some) =>
+          some.filter((one) => codes.includes(one)),
+        );
+        const heedless = await tryKeys(groups);
+        for (const code of codes) if (!heedless.includes(code)) dead.delete(code);
       }
       this.#prelude = null;
       this.#idle = idle;
     }
-    if (!isTimeUp()) moves.splice(0, moves.length, ...(await this.#goingOn(moves)));
+    if (!isUp()) moves.splice(0, moves.length, ...(await this.#goingOn(moves)));
     for (const isDown of touch ? [true] : [false, true])
-      if (await this.#point(isDown, moves, consider, isTimeUp)) break;
-    for (const { label, input } of this.#asked ?? []) if (!isTimeUp()) await consider(label, input);
+      if (this.#heard.pointer && (await this.#point(isDown, moves, consider, isUp))) break;
+    for (const { label, input } of this.#asked ?? []) if (!isUp()) await consider(label, input);
     const isMoving = moving(idle) || (await this.movesLater());
     for (const group of await this.#elementMoves()) {
-      if (moves.length > 0 && isTimeUp()) break;
+      if (isUp()) break;
       const clicks = await this.#play(clicking(group), 3 * TEST_TICKS);
       const places = this.#responding(clicks, NOTHING, await this.#play(() => NOTHING, 3 * TEST_TICKS));
       if (places.length === 0) continue;
@@ -214,7 +227,34 @@ export class InputTests {
       moves.splice(0, moves.length, ...own, ...cells);
       return { startAction: this.#startAction, moves, changed, isMoving, taps: true };
     }
-    return { startAction: this.#startAction, moves, changed, isMoving, taps: await this.#isTapped(moves) };
+    return {
+      startAction: this.#startAction,
+      moves,
+      changed,
+      isMoving,
+      taps: await this.#isTapped(moves, isUp),
+    };
+  }
+
+  /** Whether anything responds to these keys, pressed one after another in one play. */
+  async #heedsAny(codes: readonly string[]): Promise<boolean> {
+    const ticks = BEFORE + IN_GROUP * codes.length + TEST_TICKS;
+    const idle = await this.idle();
+    if (this.#long?.[0] !== idle || this.#long[1].rows.length <= ticks / SAMPLED)
+      this.#long = [idle, await this.#play(() => NOTHING, ticks)];
+    const [, long] = this.#long;
+    const script: Script = (tick) => {
+      const code = codes[Math.floor((tick - BEFORE) / IN_GROUP)];
+      return code === undefined ? NOTHING : { keys: [code] };
+    };
+    const input = { keys: codes };
+    const usual = { ...long, rows: long.rows.slice(0, 1 + Math.floor(ticks / SAMPLED)) };
+    let heeds = false;
+    await this.#play(script, ticks, async (trial, played) => {
+      heeds =
+        this.#responding(played, input, usual).length > 0 || (await this.#appeared(trial, input)).length > 0;
+    });
+    return heeds;
   }
 
   /**
@@ -326,9 +366,10 @@ export class InputTests {
   }
 
   /** Whether a long press does the same as a short one, and repeated presses do more. */
-  async #isTapped(moves: readonly Move[]): Promise<boolean> {
+  async #isTapped(moves: readonly Move[], isTimeUp: () => boolean): Promise<boolean> {
     let [numTapped, numHeld] = [0, 0];
     for (const { input } of moves.slice(0, 4)) {
+      if (isTimeUp()) break;
       const idle = this.#idle as Samples;
       const long = await this.#play(held(input, TEST_TICKS));
       const short = await this.#play(held(input, SHORT));

@@ -1,10 +1,33 @@
 /** Moves: what a player may do, and random play of them, as by one who does not know the game. */
 
+import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
 import type { Direction } from "./effects.ts";
 import type { Place } from "./places.ts";
 import { pressesOf, type StartAction } from "./start-actions.ts";
 import { type Input, NOTHING } from "./trial.ts";
 
+const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+const LETTERS = ["KeyA", "KeyD", "KeyW", "KeyS"];
+/** What few pages heed is first pressed in one play, a group's keys one after another. */
+export const KEYS = [
+  ...[...ARROWS, "Space"].map((code) => [code]),
+  LETTERS,
+  ["Enter", "KeyZ", "KeyX", "KeyC", "KeyJ", "KeyK", "ShiftLeft", "ControlLeft"],
+];
+/** Tried if hardly any of those keys has an effect. */
+export const FURTHER_KEYS = [
+  ["KeyQ", "KeyE", "KeyP", "KeyL", "KeyF", "KeyI", "KeyM", "KeyN"],
+  ["KeyR", "Tab", "Digit1", "Digit2", "Digit3", "Digit4"],
+];
+/** Tried where a page asks for a gamepad. */
+export const PAD = [
+  ...PAD_STICKS.slice(0, 4),
+  ...PAD_BUTTONS.filter((code) => /Pad(?:[A-Z]|Left|Right|Up|Down)$/.test(code)),
+];
+/** Direction keys: if one of them has an effect, the others have one, too, though not at every wall. */
+export const DIRECTIONS = [ARROWS, LETTERS];
+/** Direction keys: they neither pause nor restart a game. */
+export const MOVERS = new Set(DIRECTIONS.flat());
 /** At random, a move is kept up for so many frames. */
 const MOVE_TICKS = [4, 16] as const;
 

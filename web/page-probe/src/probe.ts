@@ -6,7 +6,7 @@ import { canvasesIn, everyIn } from "../../sdk/src/page/elements.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
-import { isForTouch } from "./clicks.ts";
+import { heardIn, isForTouch } from "./clicks.ts";
 import { compiledNote, engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, pressesOf } from "./draft.ts";
 import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
@@ -40,6 +40,8 @@ const PLAYS = 4;
 /** At 60 frames a second. */
 const PLAY_TICKS = 2_700;
 const PLAY_MS = 6_000;
+/** However little time is left. */
+const MIN_PLAY_MS = 500;
 const SHORT_TICKS = 240;
 /** Frames between looks at what there is. */
 const LOOKS = [0, 15, 30, 150];
@@ -52,7 +54,7 @@ const ASKED_TICKS = 180;
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
 /** See `PageToProbe.budgetMs`. */
 const BUDGET_MS = 150_000;
-/** Share of it after which no further inputs are tried. */
+/** Share of it after which no further inputs are tried, where some have an effect. */
 const INPUTS_SHARE = 2 / 3;
 
 /** The end of a page that reloads itself: the episode is over without an expression in the adapter. */
@@ -72,6 +74,13 @@ export async function probe(page: PageToProbe, report: (phase: string) => void):
   }
 }
 
+/** A game that has begun. */
+interface Begun {
+  readonly places: readonly Place[];
+  /** Whether it asked for files meanwhile. */
+  readonly hasAsked: boolean;
+}
+
 class Probe {
   readonly #page: PageToProbe;
   readonly #report: (phase: string) => void;
@@ -80,6 +89,8 @@ class Probe {
   readonly #busy: BusyWatch | null;
   /** What was not looked for to the end, since the time was up. */
   readonly #cut = new Set<string>();
+  /** By start action, and whether promises have turns. */
+  readonly #known = new Map<string, Promise<Begun>>();
   readonly #pristine = pristineNames();
   #scripts: readonly string[] = [];
   /** Script variables that belong to no object. */
@@ -104,12 +115,16 @@ class Probe {
 
   /** Whether `what` is looked for no longer. @param share of the time, 0 to 1. */
   #isTimeUp(what: string, share = 1): boolean {
-    const now = performance.now();
-    const passed = now - this.#began;
-    const isUp =
-      passed > share * this.#budgetMs && passed > share * this.#budgetMs * (this.#busy?.factor(now) ?? 1);
+    const isUp = this.#left(share) < 0;
     if (isUp) this.#cut.add(what);
     return isUp;
+  }
+
+  /** Milliseconds until this share of the time is over; negative: it is. */
+  #left(share = 1): number {
+    const now = performance.now();
+    const left = share * this.#budgetMs - (now - this.#began);
+    return left > 0 ? left : left + share * this.#budgetMs * ((this.#busy?.factor(now) ?? 1) - 1);
   }
 
   async run(): Promise<Probed> {
@@ -133,7 +148,10 @@ class Probe {
     this.#noteEndWords(words, hasCanvas);
     await this.#waitWhileItLoads(first);
     const early = this.#places(window);
-    const startActions = startActionsOf(window, this.#page, first.written);
+    const heard = heardIn(window, first.listeners);
+    const startActions = startActionsOf(window, this.#page, first.written).filter(
+      ({ kind }) => (kind !== "key" || heard.keys) && (kind !== "click" || heard.pointer),
+    );
     const { errors, unheld } = first.seen;
     const { listens } = first;
     first.close();
@@ -157,13 +175,13 @@ class Probe {
     const inputs = await findInputs(
       this.#page,
       startActions,
-      (startAction) => this.#placesAfter(startAction),
+      async (startAction) => (await this.#begun(startAction)).places,
       ({ window: page, written }) => this.#places(page, written),
-      () => this.#isTimeUp("controls", INPUTS_SHARE),
+      (hasMoves) => this.#isTimeUp("controls", hasMoves ? INPUTS_SHARE : 1),
     );
     this.#noteEndWords(await this.#unsaid(words, inputs.startAction), hasCanvas);
     this.#report("playing at random");
-    const places = await this.#placesAfter(inputs.startAction, inputs.moves);
+    const { places } = await this.#placesAfter(inputs.startAction, inputs.moves);
     const plays = await this.#plays(inputs, places);
     const changed = new Set([...inputs.changed].map(({ text }) => text));
     const found = this.#reading(plays, changed);
@@ -268,8 +286,16 @@ class Probe {
     ];
   }
 
+  /** What is there after a start action. */
+  #begun(startAction: StartAction): Promise<Begun> {
+    const key = JSON.stringify([startAction, this.#page.turns]);
+    const begun = this.#known.get(key) ?? this.#placesAfter(startAction);
+    this.#known.set(key, begun);
+    return begun;
+  }
+
   /** Readable places at several times after the start: some of them come and go. */
-  async #placesAfter(startAction: StartAction, moves: readonly Move[] = []): Promise<readonly Place[]> {
+  async #placesAfter(startAction: StartAction, moves: readonly Move[] = []): Promise<Begun> {
     const trial = await Trial.open(this.#page);
     try {
       const random = chance(1);
@@ -287,7 +313,7 @@ class Probe {
           if (before === undefined) movements.add([place], [[place.read(trial.window)]]);
         }
       }
-      return widest([...known.values()], movements);
+      return { places: widest([...known.values()], movements), hasAsked: trial.hasAsked };
     } finally {
       trial.close();
     }
@@ -312,27 +338,23 @@ class Probe {
   async #needsTurns(startActions: readonly StartAction[]): Promise<boolean> {
     const hasPromises = this.#scripts.some((text) => PROMISES.test(text));
     for (const startAction of startActions.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
-      const places = await this.#placesAfter(startAction);
-      let hasAsked = false;
-      const played = async (turns: boolean, ticks: number): Promise<Samples> => {
+      if (this.#isTimeUp("controls", INPUTS_SHARE)) break;
+      const { places, hasAsked } = await this.#begun(startAction);
+      // Things that come later are pictures that have to be loaded then.
+      if (!hasAsked && !hasPromises) continue;
+      const ticks = hasAsked ? ASKED_TICKS : 2 * IDLE_TICKS;
+      const played = async (turns: boolean): Promise<Samples> => {
         const trial = await Trial.open({ ...this.#page, turns });
         try {
           await start(trial, startAction);
-          const samples = await trial.play(() => NOTHING, ticks, places, IDLE_TICKS / 6);
-          hasAsked ||= trial.hasAsked;
-          return samples;
+          return await trial.play(() => NOTHING, ticks, places, IDLE_TICKS / 6);
         } finally {
           trial.close();
         }
       };
-      // Things that come later are pictures that have to be loaded then.
-      const later = await played(false, ASKED_TICKS);
-      if (!hasAsked && !hasPromises) continue;
-      const ticks = hasAsked ? ASKED_TICKS : 2 * IDLE_TICKS;
-      const turned = await played(true, ticks);
-      const rows = later.rows.slice(0, turned.rows.length);
-      const isOtherwise = differing({ places, rows }, turned).size > 0;
-      if (isOtherwise && differing(turned, await played(true, ticks)).size === 0) return true;
+      const turned = await played(true);
+      const isOtherwise = differing(await played(false), turned).size > 0;
+      if (isOtherwise && differing(turned, await played(true)).size === 0) return true;
     }
     return false;
   }
@@ -348,7 +370,7 @@ class Probe {
         i === 0 ? SHORT_TICKS : PLAY_TICKS,
         kept,
         1,
-        PLAY_MS,
+        Math.max(MIN_PLAY_MS, Math.min(PLAY_MS, this.#left() / 2)),
       );
       this.#isAnimated ||= trial.isAnimated;
       this.#reloads ||= trial.isReloadDue;

@@ -22,13 +22,14 @@ const LATE_SHARE = 0.4;
  * Tries the start actions one by one; returns the one after which most moves have an effect.
  *
  * @param placesIn all that is there in a trial now.
+ * @param isTimeUp given whether any move is known by then.
  */
 export async function findInputs(
   page: PageToProbe,
   startActions: readonly StartAction[],
   placesAt: (startAction: StartAction) => Promise<readonly Place[]>,
   placesIn: (trial: Trial) => readonly Place[],
-  isTimeUp: () => boolean,
+  isTimeUp: (hasMoves: boolean) => boolean,
 ): Promise<ResponsiveInputs> {
   const queue = [...startActions];
   const offered = new Set(startActions.flatMap(pressesOf).map(pressKey));
@@ -54,12 +55,12 @@ export async function findInputs(
   };
   const tryWaiting = async (): Promise<void> => {
     for (const tests of waiting)
-      if (best === null || (best.moves.length === 0 && !isTimeUp())) await tryOut(tests);
+      if (best === null || (best.moves.length === 0 && !isTimeUp(false))) await tryOut(tests);
     waiting = [];
   };
   const known = new Set<string>();
   for (let startAction = queue.shift(); startAction !== undefined; startAction = queue.shift()) {
-    if (best !== null && isTimeUp()) break;
+    if (best !== null && isTimeUp(best.moves.length > 0)) break;
     // The same menus may be reached after waits of different lengths.
     const key = JSON.stringify(startAction);
     if (known.has(key)) continue;

@@ -1,16 +1,14 @@
-/** A page without an adapter, as a game: usual keys and places are its actions, and of its end nothing is known. */
+/** A page without an adapter, as a game: usual inputs are its actions, and of its end nothing is known. */
 
 import type { GameDefinition } from "attract/contract";
-import { definePageGame } from "attract/page/page-game";
+import { definePageGame, type PageGameOptions } from "attract/page/page-game";
+import { usualInputs } from "attract/page/usual-inputs";
 import type { PointerPlace } from "attract/page-adapter";
 import { box, discrete } from "attract/spaces";
 import { DEVICES, type DeviceName } from "../../page-clock/src/devices.gen.ts";
 import { LOAD_TICKS } from "../../page-probe/src/trial.ts";
 
-const USUAL_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "Enter"];
 const USUAL_SIZE = [800, 600] as const;
-/** Shares of the window's sides at which players click. */
-const GRID = [1 / 6, 1 / 2, 5 / 6];
 /** A page that nobody says the end of is not ended. */
 const MAX_SECONDS = 3_600;
 
@@ -26,15 +24,6 @@ export interface PlainPageOptions {
 /** Raises ConfigurationError. */
 export function plainPage({ device = "desktop", size, inputs }: PlainPageOptions): GameDefinition {
   const [width, height] = size ?? DEVICES[device].size ?? USUAL_SIZE;
-  const places = GRID.flatMap((y) =>
-    GRID.map((x) => [Math.round(x * width), Math.round(y * height)] as const),
-  );
-  const keys: Record<string, string[]> = { nothing: [] };
-  const pointers: Record<string, PointerPlace> = {};
-  for (const input of inputs ?? [...USUAL_KEYS, ...places]) {
-    keys[String(input)] = typeof input === "string" ? [input] : [];
-    if (typeof input !== "string") pointers[String(input)] = input;
-  }
   let looks = 0;
   return definePageGame({
     id: "Page-v1",
@@ -46,9 +35,7 @@ export function plainPage({ device = "desktop", size, inputs }: PlainPageOptions
     turns: true,
     observation: box({ low: 0, high: 1, shape: [1] }),
     observe: () => [0],
-    action: discrete(Object.keys(keys)),
-    keys,
-    pointers,
+    ...(inputs === undefined ? usualInputs({ touch: DEVICES[device].touch }) : handsOf(inputs)),
     prepare: () => {
       looks = 0;
     },
@@ -56,4 +43,14 @@ export function plainPage({ device = "desktop", size, inputs }: PlainPageOptions
     reward: () => 0,
     over: () => false,
   });
+}
+
+function handsOf(inputs: readonly PlainInput[]): Pick<PageGameOptions, "action" | "keys" | "pointers"> {
+  const keys: Record<string, string[]> = { nothing: [] };
+  const pointers: Record<string, PointerPlace> = {};
+  for (const input of inputs) {
+    keys[String(input)] = typeof input === "string" ? [input] : [];
+    if (typeof input !== "string") pointers[String(input)] = input;
+  }
+  return { action: discrete(Object.keys(keys)), keys, pointers };
 }

@@ -31,3 +31,4 @@ export {
 export { type PortalSignals, portal } from "./portal.ts";
 export { cells, marked, near, nearest, numbersIn, phaserGame, rows, says } from "./readers.ts";
 export { spot } from "./spot.ts";
+export { type UsualInputs, usualInputs } from "./usual-inputs.ts";
