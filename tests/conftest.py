@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,19 +55,19 @@ _durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
 
 @pytest.fixture(scope="session")
-def _chromium() -> Iterator["SharedChromium"]:
+def _chromium() -> "SharedChromium":
     # Most tests need no browser.
-    from shared_chromium import SharedChromium
+    from shared_chromium import SHARED
 
-    shared = SharedChromium()
-    yield shared
-    shared.close()
+    return SHARED
 
 
 @pytest.fixture
 def one_browser(_chromium: "SharedChromium", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in the test's process connect to the worker's Chromium: to start one takes a second of CPU."""
-    _chromium.connect_launches(monkeypatch)
+    """Commands in the test's process, and hosts, use the worker's Chromium."""
+    from shared_chromium import share_chromium
+
+    share_chromium(_chromium.socket_path(), monkeypatch.setattr)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

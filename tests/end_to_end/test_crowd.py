@@ -20,6 +20,8 @@ from attract.settings.run import ServerSettings
 from attract_command import run_attract
 from zygote import start_learner
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 MODULE = """\
 import { box, defineGame, discrete } from "attract";
 class Walk {

@@ -95,6 +95,7 @@ def test_hostile_01_in_a_headless_host_no_way_out_works_and_training_goes_on(tmp
             "train", str(game), "--headless", "--no-check", "--workers", "1",
             "--until-return", "80",
             runs_dir=tmp_path / "runs",
+            has_own_browser=True,
         )  # fmt: skip
         output = outcome.stdout + outcome.stderr
         assert outcome.code == 0, output

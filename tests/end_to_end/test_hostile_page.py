@@ -60,7 +60,7 @@ def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> N
     # These come after some time only. One worker: each that hangs keeps a core busy until it is ended.
     steps = "40000" if kind in ("throw", "leave") else "12000"
     words = ("train", "hostile.page.ts", "--headless", "--workers", "1", "--total-steps", steps, "--no-check")
-    result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path, has_own_browser=True)
     said = result.stdout + result.stderr
     assert result.code == 0, said
     assert "finished:" in said

@@ -58,7 +58,7 @@ def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_
     trained = run_attract(*ARGUMENTS, "--total-steps", "5000", runs_dir=tmp_path)
     assert trained.code == 0, trained.stderr
     words = ("eval", "stopped", "--episodes", "100000", "--json")
-    command = AttractCommand(*words, runs_dir=tmp_path)
+    command = AttractCommand(*words, runs_dir=tmp_path, has_own_browser=True)
     heard = Heard(command)
     assert "s left" in heard.wait_for("of 100000 episodes after")
     family = command.family()
@@ -79,7 +79,7 @@ def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_
 def test_ctrl_c_before_an_episode_has_ended_is_an_error_with_a_fix(tmp_path: Path) -> None:
     trained = run_attract(*ARGUMENTS, "--total-steps", "3000", runs_dir=tmp_path)
     assert trained.code == 0, trained.stderr
-    command = AttractCommand("eval", "stopped", "--json", runs_dir=tmp_path)
+    command = AttractCommand("eval", "stopped", "--json", runs_dir=tmp_path, has_own_browser=True)
     deadline = time.monotonic() + 90
     while not any("chrom" in process.name() for process in command.family()):
         assert time.monotonic() < deadline, "no browser within 90 s"

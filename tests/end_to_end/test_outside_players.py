@@ -175,6 +175,8 @@ def test_C5_a_program_in_the_crowd_is_judged_by_episodes_that_play_without_it(
     assert report["decisions"] == 64 * 4
 
 
+# `make test` has hostile programs in a match above, and each kind in backend/run/test_outside_program.py.
+@pytest.mark.long
 def test_a_hostile_program_never_ends_the_crowd(project: Path, runs_dir: Path, tmp_path: Path) -> None:
     (project / "dead.py").write_text("raise SystemExit(7)\n")
     words = ("ci", "hands.js", "--seconds", "20", "--out", str(tmp_path), *program("mute"), *program("dead"))

@@ -25,6 +25,8 @@ from gateway_world import start_run
 from proxy import FrameProxy, Message
 from zygote import start_learner
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 LIMIT_SECONDS = 120.0
 SEGMENTS = 8
 """That are looked at: those of the first version, and of the next."""

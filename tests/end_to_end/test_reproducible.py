@@ -18,6 +18,8 @@ from proxy import FrameProxy, delaying
 from servers import free_port
 from zygote import start_learner
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 UPDATES = 20
 STEPS_PER_UPDATE = 2 * 32 * 32
 """2 workers x 32 instances x 32 steps."""

@@ -48,6 +48,22 @@ LEARNS = (
     "export latest --out policy",
 )
 
+EACH_IN_TURN = """
+import contextlib, io, json, sys
+from attract.cli import main
+said = []
+for words in sys.argv[1:]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    sys.argv = ["attract", *words.split()]
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        try:
+            main()
+        except SystemExit as ended:
+            said.append((ended.code, stdout.getvalue(), stderr.getvalue()))
+print(json.dumps(said))
+"""
+"""How each command of its arguments ended: its exit code, and what it printed."""
+
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -88,21 +104,30 @@ def test_help_of_every_command_and_what_a_fleet_imports(base: dict[str, str]) ->
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", LEARNS)
-def test_what_learns_says_the_line_that_adds_it_before_any_work(
-    words: str, tmp_path: Path, base: dict[str, str]
-) -> None:
-    plain = typed(*words.split(), folder=tmp_path, base=base)
-    command = words.split()[0]
-    extra = {"tune": "tune", "cluster": "ray"}.get(command, "train")
-    assert (plain.code, plain.stdout) == (2, "")
-    first, line = plain.stderr.splitlines()
-    assert first.startswith(f"error: attract {command}: torch, onnx, ") and "not installed" in first
-    assert line.startswith(f"  {sys.executable} -m pip install 'attract-rl[{extra}]'")
-    if command != "cluster":
-        answer = typed(*words.split(), "--json", folder=tmp_path, base=base).json
-        assert (answer["code"], answer["exit_code"]) == ("not-installed", 2)
-        assert answer["fix"] == line.strip()
+def test_what_learns_says_the_line_that_adds_it_before_any_work(tmp_path: Path, base: dict[str, str]) -> None:
+    typed_words = [words + more for words in LEARNS for more in ("", " --json")]
+    # One process imports Attract for all of them.
+    ended = subprocess.run(
+        [sys.executable, "-c", EACH_IN_TURN, *typed_words],
+        cwd=tmp_path,
+        env=base,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = dict(zip(typed_words, json.loads(ended.stdout), strict=True))
+    for words in LEARNS:
+        command = words.split()[0]
+        extra = {"tune": "tune", "cluster": "ray"}.get(command, "train")
+        code, stdout, stderr = said[words]
+        assert (code, stdout) == (2, "")
+        first, line = stderr.splitlines()
+        assert first.startswith(f"error: attract {command}: torch, onnx, ") and "not installed" in first
+        assert line.startswith(f"  {sys.executable} -m pip install 'attract-rl[{extra}]'")
+        if command != "cluster":
+            answer = json.loads(said[f"{words} --json"][1])
+            assert (answer["code"], answer["exit_code"]) == ("not-installed", 2)
+            assert answer["fix"] == line.strip()
     assert [*tmp_path.iterdir()] == []
 
 

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from shared_chromium import SHARED
 from zygote import ForkedProcess
 
 
@@ -46,6 +48,7 @@ class AttractCommand:
         prefix: Sequence[str] = (),
         folder: Path | None = None,
         is_forked: bool = True,
+        has_own_browser: bool = False,
     ) -> None:
         """Start it.
 
@@ -57,11 +60,14 @@ class AttractCommand:
             folder: its own.
             is_forked: from a process that has imported its modules, as its learner is, which is then no child
                 of it: that saves three seconds of CPU; False: as a user starts it.
+            has_own_browser: else a forked command has its pages and its host in `shared_chromium`.
         """
         self._began = time.monotonic()
         # Variables may be read while modules are imported.
         is_forked &= sys.platform == "linux" and not prefix and not environment
-        start: Any = ForkedProcess if is_forked else subprocess.Popen
+        start: Any = subprocess.Popen
+        if is_forked:
+            start = partial(ForkedProcess, hosts=None if has_own_browser else SHARED.socket_path())
         self.process = start(
             [*prefix, sys.executable, "-m", "attract", *arguments],
             stdin=subprocess.DEVNULL,
@@ -140,9 +146,15 @@ def run_attract(
     timeout_seconds: float = 240.0,
     folder: Path | None = None,
     is_forked: bool = True,
+    has_own_browser: bool = False,
 ) -> Outcome:
     """Run a command to its end, in `folder` if that is given; see `AttractCommand`."""
     command = AttractCommand(
-        *arguments, runs_dir=runs_dir, environment=environment, folder=folder, is_forked=is_forked
+        *arguments,
+        runs_dir=runs_dir,
+        environment=environment,
+        folder=folder,
+        is_forked=is_forked,
+        has_own_browser=has_own_browser,
     )
     return command.wait(timeout_seconds)

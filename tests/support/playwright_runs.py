@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attract.browser.chromium import require_chromium
+from attract.browser.chromium import DISABLED_FEATURES, require_chromium
 from attract.playtest.playwright_test import WEB
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,8 @@ def run_playwright(
         use: more options of the tests.
         web_server: as in Playwright's configuration; None: there is none.
     """
-    launch = {"executablePath": require_chromium().path, "args": ["--no-sandbox"]}
+    features = f"--disable-features={','.join(DISABLED_FEATURES)}"
+    launch = {"executablePath": require_chromium().path, "args": ["--no-sandbox", features]}
     options = {
         "testDir": ".",
         "workers": 1,

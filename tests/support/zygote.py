@@ -32,6 +32,7 @@ from attract.processes import link
 from attract.processes.children import LEARNER as LEARNER_PEER
 from attract.processes.children import LearnerLink
 from attract.processes.link import open_link
+from shared_chromium import share_chromium
 
 LEARNER = "attract.learner"
 COMMANDS = ("check", "ci", "difficulty", "evaluate", "export", "look", "probe", "replay", "serve", "training")
@@ -125,6 +126,7 @@ class ForkedProcess:
         cwd: str | Path | None = None,
         env: Mapping[str, str] | None = None,
         start_new_session: bool = True,
+        hosts: str | None = None,
         **streams: int,
     ) -> None:
         assert command[1] == "-m" and start_new_session
@@ -144,7 +146,11 @@ class ForkedProcess:
                     wanted = os.open(os.devnull, os.O_RDWR)
                     opened.callback(os.close, wanted)
                 descriptors[number] = number if wanted is None else wanted
-            more = {"folder": str(cwd or Path.cwd()), "environment": dict(os.environ if env is None else env)}
+            more = {
+                "folder": str(cwd or Path.cwd()),
+                "environment": dict(os.environ if env is None else env),
+                "hosts": hosts,
+            }
             self.pid, self._status = fork(command[2], list(map(os.fspath, command[3:])), descriptors, **more)
         _, self.stdout, self.stderr = ours
 
@@ -244,6 +250,7 @@ def _become(
     descriptors: list[int],
     folder: str | None = None,
     environment: dict[str, str] | None = None,
+    hosts: str | None = None,
     die_at_write: int = 0,
 ) -> None:
     os.setsid()
@@ -261,6 +268,8 @@ def _become(
         sys.path[0] = folder
     sys.argv = ["attract", *arguments]
     link.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": _start_child})  # type: ignore[assignment]
+    if hosts is not None:
+        share_chromium(hosts)
     if die_at_write:
         _die_at_write(die_at_write)
 

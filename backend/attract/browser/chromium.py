@@ -30,7 +30,30 @@ INSTALL_COMMANDS = (
     "apt-get install chromium        (Debian, Ubuntu; as root)",
     "brew install --cask chromium    (macOS)",
 )
+DISABLED_FEATURES = (
+    # Pages of the address bar's menus: each window loads both, a headless one too, in a second of CPU.
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    # Playwright's own: of two such switches only the second counts.
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "TcpPortRandomizationWin",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+    "msForceBrowserSignIn",
+    "msEdgeUpdateLaunchServicesPreferredVersion",
+)
 SWITCHES = (
+    f"--disable-features={','.join(DISABLED_FEATURES)}",
     "--disable-quic",
     "--disable-background-networking",
     "--no-first-run",

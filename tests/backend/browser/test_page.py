@@ -1,6 +1,7 @@
 """A page that Playwright does not know: it is heard, its workers are left alone."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
@@ -48,6 +49,20 @@ class Heard:
             method, event = await asyncio.wait_for(self.events.get(), 30)
             if method == wanted:
                 return event
+
+
+async def test_a_window_loads_no_menus_of_its_own_and_playwrights_switches_count(
+    browser: Browser, page_server: str
+) -> None:
+    heard = Heard()
+    await UnwatchedPage(browser, heard).open(page_server)
+    await heard.next("Log.entryAdded")
+    session = await browser.new_browser_cdp_session()
+    targets = (await session.send("Target.getTargets", {"filter": [{}]}))["targetInfos"]
+    assert [target["url"] for target in targets if target["url"].startswith("chrome:")] == []
+    started = (await session.send("SystemInfo.getInfo"))["commandLine"]
+    playwrights, ours = re.findall(r"--disable-features=(\S+)", started)
+    assert set(playwrights.split(",")) < set(ours.split(","))
 
 
 async def workers_attached(browser: Browser) -> list[bool]:
