@@ -8,6 +8,7 @@ import pytest
 from attract.games.library import GameLibrary
 from attract.games.project import PACKAGE_DIR
 from attract.learner.registry import choose_algorithm
+from attract.policy.dense import ReluLayer
 from attract.policy.network import build_policy
 from attract.run.plan import collection_config
 from attract.run.settings_view import settings_form, settings_of, settings_view
@@ -78,6 +79,7 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
         "collection.max_policy_lag": config.settings.policy_lag,
+        "policy.activation": "relu" if any(isinstance(one, ReluLayer) for one in policy.trunk) else "tanh",
         "policy.log_std_init": 0.5 if log_std is None else float(log_std.detach()[0]),
         "policy.shared_trunk": policy.value_trunk is None,
         f"{settings.algorithm}.batch_segments": segments,

@@ -95,12 +95,12 @@ class Policy(nn.Module):
             num_features = self.core.size
         num_spreads = self.output_sizes[-1] if self.output_names[-1] == LOG_STD else 0
         is_shared = settings.shared_trunk or num_bins > 0
-        is_plain = self.core is None and not self._encoders and not is_shared
-        activation = settings.activation_for(is_plain_choice=is_plain and num_spreads == 0)
+        is_plain = not self._encoders and num_spreads == 0
+        activation = settings.activation_for(is_plain=is_plain, shares_trunk=is_shared)
         self.trunk = _trunk(num_features, settings.hidden_sizes, activation, generator)
         self.value_trunk: nn.Sequential | None = None
         if not is_shared:
-            activation = settings.activation_for(is_plain_choice=False)
+            activation = settings.activation or "tanh"
             self.value_trunk = _trunk(num_features, settings.hidden_sizes, activation, generator)
         num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
         num_rows = self.num_outputs - num_spreads

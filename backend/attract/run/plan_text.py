@@ -127,6 +127,13 @@ def why_autograd(settings: RunSettings, description: GameDescription) -> str | N
     return None
 
 
+def chooses_plainly(description: GameDescription) -> bool:
+    """Whether an agent chooses among actions by plain numbers: it observes no picture and no set."""
+    parts = observation_parts(description.observation).values()
+    is_plain = all(isinstance(part, BoxSpace) and not part.is_image for part in parts)
+    return is_plain and description.action.kind not in ("box", "mixed")
+
+
 def sees_pictures(description: GameDescription) -> bool:
     """Whether an agent observes a picture, alone or among other things."""
     parts = observation_parts(description.observation).values()

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from attract.run.plan import collection_config
-from attract.run.plan_text import sees_pictures, why_autograd
+from attract.run.plan_text import chooses_plainly, sees_pictures, why_autograd
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.algorithm import GameContext
 from attract.settings.run import RunSettings
@@ -20,6 +20,7 @@ DERIVED: Final = (
     "self_play.save_steps",
     "self_play.seats",
     "collection.desync_steps",
+    "policy.activation",
     "policy.log_std_init",
 )
 """Paths of the settings besides the algorithm's that depend on the game where they are empty."""
@@ -108,6 +109,10 @@ def _resolve_for_game(
         "self_play.seats": list(settings.self_play.seats) or [NEWEST] * description.num_agents,
         "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
+        "policy.activation": settings.policy.activation_for(
+            is_plain=chooses_plainly(description),
+            shares_trunk=settings.policy.shared_trunk or settings.algorithm_settings.shares_trunk,
+        ),
         "policy.log_std_init": settings.policy.log_std_for(is_mixed=description.action.kind == "mixed"),
         f"{settings.algorithm}.batch_segments": config.batch_target(),
     }

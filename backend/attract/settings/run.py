@@ -82,16 +82,17 @@ class PolicySettings(Settings):
     """Initial log standard deviation of continuous actions, in units of half the action's range. None: 0.5;
     -0.5 in mixed actions, whose boxes are places more often than forces."""
 
-    def activation_for(self, *, is_plain_choice: bool) -> Activation:
-        """`activation`, or what suits the trunk.
+    def activation_for(self, *, is_plain: bool, shares_trunk: bool) -> Activation:
+        """`activation`, or what suits the policy's trunk; the value's own has tanh then.
 
         Args:
-            is_plain_choice: whether it is the policy's own, reads plain numbers and chooses among actions.
+            is_plain: whether it chooses among actions by plain numbers.
+            shares_trunk: with the value.
         """
         if self.activation is not None:
             return self.activation
         # Between two distances at which it acts, a policy of tanh hardly learns to wait.
-        return "relu" if is_plain_choice else "tanh"
+        return "relu" if is_plain and not shares_trunk and self.recurrent == "none" else "tanh"
 
     def log_std_for(self, *, is_mixed: bool) -> float:
         """`log_std_init`, or what suits the kind of action.
