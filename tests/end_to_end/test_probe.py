@@ -204,14 +204,15 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
 
 
 @pytest.mark.usefixtures("one_browser")
-async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path) -> None:
+async def test_a_probe_that_has_no_time_left_looks_no_further(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGES["variables"])
     place = page_place(str(tmp_path), tmp_path / "runs")
     found = await found_in_time(place, ServerSettings(), SIZE, 0.01, 60.0)
     assert found is not None
-    assert found["moves"] != []
+    assert found["moves"] == []
+    assert {"controls", "a restart"} <= set(found["cut"])
     assert found["restart"] is None
-    assert "page: " in found["adapter"]
+    assert "page: " in found["adapter"] and "keys" in found["unfinished"]
 
 
 @pytest.mark.usefixtures("one_browser")

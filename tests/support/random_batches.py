@@ -18,8 +18,9 @@ RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coe
 SETTINGS = PpoSettings(n_epochs=3, num_minibatches=4)
 
 
-def build(*, normalize=True, dtype="float32"):
-    return create_policy(BoxSpace(shape=[4], dtype=dtype), hidden_sizes=(16, 16), normalize=normalize)
+def build(*, normalize=True, dtype="float32", **settings):
+    observation = BoxSpace(shape=[4], dtype=dtype)
+    return create_policy(observation, hidden_sizes=(16, 16), normalize=normalize, **settings)
 
 
 def make_batch(*, horizon=8, slots=6, invalid=0.0, seed=0, dtype="float32"):

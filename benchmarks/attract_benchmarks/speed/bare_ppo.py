@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attract.learner.ppo.estimates import Estimator
 from attract.learner.ppo.update import ADAM_EPSILON
-from attract.policy.dense import TanhLayer
+from attract.policy.dense import ReluLayer, TanhLayer
 from attract.policy.network import Policy
 from attract_benchmarks.speed.ready_update import RATES, ReadyUpdate, timed
 
@@ -86,7 +86,7 @@ def _own_network(ready: ReadyUpdate) -> tuple[nn.Module, Forward]:
 
 
 class _PlainNetwork(nn.Module):
-    """The same weights in `nn.Linear` and `nn.Tanh`."""
+    """The same weights in `nn.Linear`, with `nn.Tanh` or `nn.ReLU`."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__()
@@ -104,11 +104,11 @@ class _PlainNetwork(nn.Module):
 def _plain_trunk(trunk: nn.Sequential) -> nn.Sequential:
     layers: list[nn.Module] = []
     for layer in trunk:
-        if not isinstance(layer, TanhLayer):
-            raise RuntimeError(f"expected layers of tanh, got {layer!r}")
+        if not isinstance(layer, TanhLayer | ReluLayer):
+            raise RuntimeError(f"expected layers of tanh or ReLU, got {layer!r}")
         plain = nn.Linear(layer.in_features, layer.out_features).to(layer.weight.device)
         plain.load_state_dict(layer.state_dict())
-        layers += [plain, nn.Tanh()]
+        layers += [plain, nn.Tanh() if isinstance(layer, TanhLayer) else nn.ReLU()]
     return nn.Sequential(*layers)
 
 
