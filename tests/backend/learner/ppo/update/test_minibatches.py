@@ -23,7 +23,7 @@ from random_batches import (
 
 
 def bounded():
-    """A policy for `numbered` steps as they are: with units without a bound the first part ends the update."""
+    """A policy for `numbered` steps as they are: units without a bound end the update at its first part."""
     return build(normalize=False, activation="tanh")
 
 
