@@ -182,6 +182,8 @@ def _check_same(run_id: str, paths: Sequence[str], held: RunSettings, wanted: Ru
 
 
 def _plain(value: Any) -> str:
+    if value is None:
+        return "the default"
     return ",".join(map(str, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else str(value)
 
 

@@ -86,7 +86,7 @@ def test_a_total_that_has_been_trained_already_is_refused(tmp_path: Path) -> Non
 
 NETWORKS = [
     ({"policy": {"hidden_sizes": [8]}}, "policy.hidden_sizes: run past has 64,64, asked for is 8"),
-    ({"policy": {"activation": "relu"}}, "policy.activation: run past has None, asked for is relu"),
+    ({"policy": {"activation": "relu"}}, "policy.activation: run past has the default, asked for is relu"),
     ({"policy": {"shared_trunk": True}}, "policy.shared_trunk: run past has False"),
     ({"policy": {"recurrent": "gru"}}, "policy.recurrent: run past has none, asked for is gru"),
 ]

@@ -3,6 +3,7 @@
 import { middleOf } from "attract/page-action";
 import type { PageWindow, PointerHow, PointerPlace } from "attract/page-adapter";
 import { everyIn } from "../../sdk/src/page/elements.ts";
+import { SWIPES } from "../../sdk/src/page/usual-inputs.ts";
 import { POINTER_INPUTS } from "../../sdk/src/page-inputs.gen.ts";
 import type { Listeners } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
@@ -20,13 +21,6 @@ const SPOTS: readonly (readonly [label: string, x: number, y: number])[] = [
 /** Places along one direction, and along each of two. */
 const NUM_PLACES = 9;
 const NUM_BOTH = 3;
-/** Where a finger swipes to, as a share of the window from its middle. */
-const SWIPES: readonly (readonly [label: string, x: number, y: number])[] = [
-  ["left", -0.3, 0],
-  ["right", 0.3, 0],
-  ["up", 0, -0.3],
-  ["down", 0, 0.3],
-];
 const SWIPED = ["touchmove", "touchend", "pointermove", "pointerup"];
 /** Elements at which what a page listens to is tried, and to which it is dragged. */
 const MAX_ELEMENTS = 3;
@@ -108,8 +102,8 @@ export function askedOf(
   listeners: Listeners,
 ): Pointing[] {
   const [x, y] = [width / 2, height / 2];
-  const swipes = SWIPES.map(([way, dx, dy]) => ({
-    label: `swipe ${way}`,
+  const swipes = Object.entries(SWIPES).map(([label, [dx, dy]]) => ({
+    label,
     input: { keys: [], pointer: [x, y, "drag", [x + dx * width, y + dy * height]] as PointerPlace },
   }));
   const placesOf = (types: readonly string[], more = ""): (readonly [number, number])[] => {

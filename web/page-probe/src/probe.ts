@@ -6,7 +6,7 @@ import { canvasesIn, everyIn } from "../../sdk/src/page/elements.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
-import { heardIn, isForTouch } from "./clicks.ts";
+import { type Heard, heardIn, isForTouch } from "./clicks.ts";
 import { compiledNote, engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, pressesOf } from "./draft.ts";
 import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
@@ -24,6 +24,7 @@ import { candidatesOf, isThing, type Reading, readingOf, worthFollowing } from "
 import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
 import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesOf } from "./roots.ts";
 import {
+  BY_ITSELF,
   FIRST_WAIT,
   heightNeeded,
   isLoading,
@@ -79,6 +80,7 @@ interface Begun {
   readonly places: readonly Place[];
   /** Whether it asked for files meanwhile. */
   readonly hasAsked: boolean;
+  readonly heard: Heard;
 }
 
 class Probe {
@@ -148,10 +150,7 @@ class Probe {
     this.#noteEndWords(words, hasCanvas);
     await this.#waitWhileItLoads(first);
     const early = this.#places(window);
-    const heard = heardIn(window, first.listeners);
-    const startActions = startActionsOf(window, this.#page, first.written).filter(
-      ({ kind }) => (kind !== "key" || heard.keys) && (kind !== "click" || heard.pointer),
-    );
+    const all = startActionsOf(window, this.#page, first.written);
     const { errors, unheld } = first.seen;
     const { listens } = first;
     first.close();
@@ -166,11 +165,15 @@ class Probe {
       listens: linesOf(listens),
     };
     if (environment !== null) return environmentProbe(this.#page, common, environment);
-    const advances = advance && (await this.#standsStill(early, startActions));
+    const advances = advance && (await this.#standsStill(early, all));
     if (advances) this.#page.advances = true;
 
     this.#report("looking for controls");
-    this.#page.size = [this.#page.size[0], await heightNeeded(this.#page, startActions)];
+    this.#page.size = [this.#page.size[0], await heightNeeded(this.#page, all)];
+    const { heard } = await this.#begun(BY_ITSELF);
+    const startActions = all.filter(
+      ({ kind }) => (kind !== "key" || heard.keys) && (kind !== "click" || heard.pointer),
+    );
     this.#page.turns = await this.#needsTurns(startActions);
     const inputs = await findInputs(
       this.#page,
@@ -313,7 +316,8 @@ class Probe {
           if (before === undefined) movements.add([place], [[place.read(trial.window)]]);
         }
       }
-      return { places: widest([...known.values()], movements), hasAsked: trial.hasAsked };
+      const heard = heardIn(trial.window, trial.listeners);
+      return { places: widest([...known.values()], movements), hasAsked: trial.hasAsked, heard };
     } finally {
       trial.close();
     }

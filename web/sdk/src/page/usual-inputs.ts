@@ -15,14 +15,15 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   enter: ["Enter"],
 };
 /** How far a finger goes from the middle, as shares of the window. */
-const SWIPES: Readonly<Record<string, readonly [x: number, y: number]>> = {
+export const SWIPES: Readonly<Record<string, readonly [x: number, y: number]>> = {
   "swipe left": [-0.3, 0],
   "swipe right": [0.3, 0],
   "swipe up": [0, -0.3],
   "swipe down": [0, 0.3],
 };
-/** Frames of a step. */
+/** Frames of a step, and of a press in it. */
 const STEP = 4;
+const PRESS = 2;
 const SIDE = 3;
 /** Places that come after one another are not neighbours: no divisor of SIDE * SIDE. */
 const STRIDE = 4;
@@ -32,6 +33,7 @@ const LEADS_AWAY = "a[href]:not([href^='#']):not([href^='javascript:'])";
 
 /** Options of `definePageGame`. */
 export interface UsualInputs {
+  readonly ticksPerStep: number;
   readonly action: DiscreteSpace;
   act(window: PageWindow, action: GivenAction, page: PageHands): void;
 }
@@ -44,29 +46,35 @@ export interface UsualInputs {
 export function usualInputs({ touch = false }: { readonly touch?: boolean } = {}): UsualInputs {
   const labels = ["nothing", ...Object.keys(touch ? SWIPES : KEYS), "press", "button"];
   return {
+    ticksPerStep: STEP,
     action: discrete(labels),
     act: (window, action, page) => {
       const label = labels[action as number];
-      const turn = Math.floor((page.ticks - page.stepTick) / STEP);
-      const isDown = page.stepTick < STEP / 2;
       page.hold((touch ? undefined : KEYS[label]) ?? []);
       const swipe = touch ? SWIPES[label] : undefined;
       if (swipe !== undefined) {
         const done = page.stepTick / (STEP - 1);
         const [x, y] = swipe.map((share) => 0.5 + done * share);
         page.point(x * window.innerWidth, y * window.innerHeight, done < 1);
-      } else if (label === "press") {
-        const place = (STRIDE * turn) % (SIDE * SIDE);
-        const [x, y] = [place % SIDE, Math.floor(place / SIDE)].map((at) => (at + 0.5) / SIDE);
-        page.point(x * window.innerWidth, y * window.innerHeight, isDown);
-      } else if (label === "button") {
-        const places = buttonsIn(window);
-        if (places.length === 0) return;
-        const [x, y] = places[turn % places.length];
-        page.point(x, y, isDown);
+      } else if (page.stepTick === PRESS) {
+        page.lift();
+      } else if (page.stepTick === 0) {
+        const turn = Math.floor(page.ticks / STEP);
+        const places = label === "press" ? placesIn(window) : label === "button" ? buttonsIn(window) : [];
+        const place = places[turn % places.length];
+        if (place !== undefined) page.point(place[0], place[1], true);
       }
     },
   };
+}
+
+/** Middles of the parts of the window. */
+function placesIn({ innerWidth, innerHeight }: PageWindow): (readonly [x: number, y: number])[] {
+  return Array.from({ length: SIDE * SIDE }, (_, i) => {
+    const place = (STRIDE * i) % (SIDE * SIDE);
+    const [x, y] = [place % SIDE, Math.floor(place / SIDE)].map((at) => (at + 0.5) / SIDE);
+    return [x * innerWidth, y * innerHeight];
+  });
 }
 
 /** Middles of visible elements that look as if they could be clicked. */
