@@ -70,6 +70,7 @@ def episode(actions: list[int]) -> RecordedEpisode:
     )
 
 
+@pytest.mark.alone  # Each has five seconds.
 def test_the_ten_documented_tests_are_green_and_short(tmp_path: Path) -> None:
     for name, game in (("dist", "meteors"), ("moles", "moles")):
         shutil.copytree(WEB / "page-games" / game, tmp_path / name)

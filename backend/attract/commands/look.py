@@ -88,7 +88,7 @@ async def within(
 
 
 BUDGET_MS: Final = 2_000
-"""Then no further play is compared; it takes about as long to load the page and to play it twice."""
+"""After so long of comparing plays no further one is compared, on a busy machine later."""
 LOOK_SECONDS: Final = 40.0
 """A page that has not answered by then hangs."""
 MAX_REPORT_BYTES: Final = 16 * 2**20

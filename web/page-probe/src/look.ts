@@ -6,6 +6,7 @@ import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import { alerts } from "../../page-clock/src/dialogs.ts";
 import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
+import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
 import { isForTouch } from "./clicks.ts";
 import { noteConsole } from "./console-lines.ts";
@@ -51,7 +52,7 @@ export interface LookOrder {
   readonly device: DeviceName;
   /** An expression of the page, or a function of its window; null: none. */
   readonly expression: string | null;
-  /** After so many milliseconds no further play is compared, and not every frame of the picture's play is drawn. */
+  /** After so many milliseconds of comparing no further play is compared, more on a busy machine; not every frame of a picture is drawn. */
   readonly budgetMs: number;
   /** Frames after which a picture is taken while it is drawn. Default: none. */
   readonly moments?: readonly number[];
@@ -106,7 +107,7 @@ class Looking {
   readonly #adapter: PageAdapter | null;
   readonly #size: readonly [number, number];
   readonly #ticksPerStep: number;
-  readonly #deadline: number;
+  readonly #busy = new BusyWatch();
   readonly #every: number;
   readonly #pristine = pristineNames();
   readonly #lines: LookLine[] = [];
@@ -124,7 +125,6 @@ class Looking {
       definition === null
         ? 1
         : ticksPerStep(definition.tickSeconds, definition.secondsPerStep ?? definition.tickSeconds);
-    this.#deadline = performance.now() + order.budgetMs;
     this.#every = Math.max(1, Math.ceil(order.frames / MAX_SAMPLES));
   }
 
@@ -307,10 +307,13 @@ class Looking {
 
   /** What each name of the inputs moves: the play is compared with one without them. */
   async #effects(play: Samples): Promise<Map<string, ReturnType<typeof effectsOf>>> {
-    const { inputs } = this.#order;
+    const { inputs, budgetMs } = this.#order;
     const effects = new Map<string, ReturnType<typeof effectsOf>>();
+    const began = performance.now();
     for (const name of new Set(inputs.map((input) => input.name))) {
-      if (performance.now() > this.#deadline) break;
+      const now = performance.now();
+      const passed = now - began;
+      if (passed > budgetMs && passed > budgetMs * this.#busy.factor(now)) break;
       const rows: Samples["rows"] = [];
       const trial = await this.#open();
       await this.#follow(trial, this.#given(inputs.filter((one) => one.name !== name)), (tick) => {

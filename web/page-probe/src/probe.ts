@@ -3,6 +3,7 @@
 import type { PageWindow } from "attract/page-adapter";
 import type { PageProbe } from "../../schema/src/api.gen.ts";
 import { canvasesIn, everyIn } from "../../sdk/src/page/elements.ts";
+import { hashed } from "../../worker/src/episode/seen-hash.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
@@ -129,6 +130,11 @@ class Probe {
     return left > 0 ? left : left + share * this.#budgetMs * ((this.#busy?.factor(now) ?? 1) - 1);
   }
 
+  /** How long one play may last. */
+  #playMs(): number {
+    return Math.max(MIN_PLAY_MS, Math.min(PLAY_MS, this.#left() / 2));
+  }
+
   async run(): Promise<Probed> {
     this.#report("loading the page");
     const first = await Trial.open(this.#page);
@@ -206,8 +212,8 @@ class Probe {
       placesOf: (page) => this.#places(page),
       isTimeUp: () => this.#isTimeUp("a restart"),
     };
-    const restart = await findRestart(search);
-    const again = restart === null ? await findAgain(search) : null;
+    const restart = search.isTimeUp() ? null : await findRestart(search);
+    const again = restart !== null || search.isTimeUp() ? null : await findAgain(search);
     // Without a score and an end, the few readable variables do not describe the game either.
     const { score, end, seen } = reading;
     const isDrawn = seen.some(({ place }) => isThing(place));
@@ -306,8 +312,12 @@ class Probe {
       const movements = new Movements();
       await start(trial, startAction);
       for (const ticks of moves.length === 0 ? LOOKS : LATER_LOOKS) {
+        if (known.size > 0 && this.#isTimeUp("the score and the end")) break;
         const drawn = [...known.values()].filter(isDrawnThing);
-        movements.add(drawn, (await trial.play(randomly(moves, random), ticks, drawn)).rows);
+        movements.add(
+          drawn,
+          (await trial.play(randomly(moves, random), ticks, drawn, 1, this.#playMs())).rows,
+        );
         for (const place of this.#places(trial.window, trial.written)) {
           const before = known.get(place.text);
           // A list shows its fields only while it has elements.
@@ -374,7 +384,7 @@ class Probe {
         i === 0 ? SHORT_TICKS : PLAY_TICKS,
         kept,
         1,
-        Math.max(MIN_PLAY_MS, Math.min(PLAY_MS, this.#left() / 2)),
+        this.#playMs(),
       );
       this.#isAnimated ||= trial.isAnimated;
       this.#reloads ||= trial.isReloadDue;
@@ -475,7 +485,7 @@ function pictureOf(): Place {
     isShown: true,
     read: (window) => {
       const [largest] = canvasesOf(window);
-      if (largest === undefined) return sumOf(window.document.body.innerHTML);
+      if (largest === undefined) return hashed(0, window.document.body.innerHTML);
       context.clearRect(0, 0, 48, 36);
       context.drawImage(largest, 0, 0, 48, 36);
       let sum = 0;
@@ -484,10 +494,4 @@ function pictureOf(): Place {
       return sum;
     },
   };
-}
-
-function sumOf(text: string): number {
-  let sum = 0;
-  for (let i = 0; i < text.length; i++) sum = (Math.imul(sum, 31) + text.charCodeAt(i)) | 0;
-  return sum;
 }
