@@ -65,9 +65,16 @@ async def what_comes(folder: Path, *, is_own: bool, has_policies: bool = True) -
     key = library.keep("esc.page.ts", (folder / "esc.page.ts").read_bytes(), None).reference.sha256[:32]
     app: ASGIApp = PageGameMiddleware(owner, games=library, web_dir=PACKAGE_DIR / "web")
     app = app if has_policies else without_policies(app)
+    num_asked = 0
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal num_asked
+        num_asked += 1
+        await app(scope, receive, send)
+
     with Listeners() as heard:
         write_attempts(folder, heard, stays=not has_policies)
-        async with serving_app(app) as port, async_playwright() as playwright:
+        async with serving_app(counted) as port, async_playwright() as playwright:
             here = f"http://127.0.0.1:{port}/"
             switches = launch_switches(here)
             if not is_own:
@@ -85,11 +92,12 @@ async def what_comes(folder: Path, *, is_own: bool, has_policies: bool = True) -
             assert held is not None
             await held.wait_for_load_state()
             await held.evaluate(add, "/index.html")
-            quiet, before = 0, (-1, False)
+            quiet, before = 0, (-1, 0, False)
             while quiet < NUM_QUIET_LOOKS:
                 await asyncio.sleep(LOOK_SECONDS)
-                # WebRTC repeats an unanswered datagram for ten seconds: only the first is news.
-                now = (len(heard.requests), heard.datagrams > 0)
+                # Documents that are still asked for have not tried yet. WebRTC repeats an unanswered
+                # datagram for ten seconds: only the first is news.
+                now = (num_asked, len(heard.requests), heard.datagrams > 0)
                 quiet, before = (quiet + 1 if now == before else 0), now
             await browser.close()
     return heard
