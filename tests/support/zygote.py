@@ -32,14 +32,18 @@ from attract.processes import link
 from attract.processes.children import LEARNER as LEARNER_PEER
 from attract.processes.children import LearnerLink
 from attract.processes.link import open_link
-from shared_chromium import share_chromium
 
 LEARNER = "attract.learner"
 COMMANDS = ("check", "ci", "difficulty", "evaluate", "export", "look", "probe", "replay", "serve", "training")
 IMPORTED = {
     LEARNER: ("attract.learner.process.loop",),
     "killed_trainer": (),
-    "attract": ("uvloop", "attract.cli", *(f"attract.commands.{name}" for name in COMMANDS)),
+    "attract": (
+        "uvloop",
+        "shared_chromium",
+        "attract.cli",
+        *(f"attract.commands.{name}" for name in COMMANDS),
+    ),
 }
 """By what is run, what most tests of it need. Nothing of commands imports torch: see `python -m attract`."""
 NUMBER = struct.Struct("<i")
@@ -269,6 +273,9 @@ def _become(
     sys.argv = ["attract", *arguments]
     link.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": _start_child})  # type: ignore[assignment]
     if hosts is not None:
+        # Not above: a process that a command spawns runs this file again, where that cannot be found.
+        from shared_chromium import share_chromium
+
         share_chromium(hosts)
     if die_at_write:
         _die_at_write(die_at_write)
