@@ -13,6 +13,7 @@ from attract.browser.chromium import require_chromium
 from attract.commands.chosen_game import Chosen, choose_game
 from attract.commands.ci import CiOptions
 from attract.commands.ci_outputs import DevicePlay, check_outputs, write_outputs
+from attract.commands.contact_sheet import SHEET_PICTURES
 from attract.commands.crowd_play import (
     crowd_gateway,
     find_build,
@@ -22,7 +23,7 @@ from attract.commands.crowd_play import (
     seed_of,
 )
 from attract.commands.destination import check_writable, shown_path, writing
-from attract.commands.episode_pictures import MAX_PICTURES, SHEET_PICTURES, picture_episodes
+from attract.commands.episode_pictures import MAX_PICTURES, picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say, say_next
 from attract.commands.outside_play import MAX_EPISODES, join_crowd

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError, GameError
+from attract.games.kept_game import list_played_page
 from attract.games.page_places import PagePlace
 from attract.playtest.findings import Build
 from attract.playtest.players import exported_policy, is_exported, run_policies
 from attract.playtest.rules import THRESHOLDS
-from attract.run.episode_keeper import list_played_page
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.settings.run import ServerSettings

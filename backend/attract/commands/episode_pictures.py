@@ -1,7 +1,6 @@
 """Pictures of findings' episodes in the page that the game lives in: as a sheet, and for a report."""
 
 import asyncio
-import base64
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from urllib.parse import urljoin
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Route
 
+from attract.commands.contact_sheet import QUALITY, SHEET_PICTURES, contact_sheet, spread_over
 from attract.commands.exported_episode import PAGE
 from attract.commands.probe import probe_tab
 from attract.games.page_files import PageFiles
@@ -27,25 +27,14 @@ FOLLOW_SECONDS: Final = 1.0
 INTERVAL: Final = 0.125
 """Seconds of game time between two pictures, or a step where that is longer."""
 MAX_PICTURES: Final = 40
-SHEET_PICTURES: Final = 12
-SHEET_COLUMNS: Final = 4
-SHEET_WIDTH: Final = 1280
 WIDTH: Final = 480
 HEIGHT: Final = 640
 """Size of the window, in pixels; the game takes up to 70 % of its height."""
-QUALITY: Final = 60
-"""JPEG quality, in percent."""
 MAX_SECONDS: Final = 60.0
 """Real time for the pictures of one episode, which is played up to them first."""
 CLOSE_SECONDS: Final = 5.0
 FOLDER: Final = "/.attract/episode"
 """Folder of the page that plays the episodes, at the origin of the game's own page."""
-SHEET_STYLE: Final = f"""\
-body {{ display: grid; grid-template-columns: repeat({SHEET_COLUMNS}, 1fr); gap: 8px; margin: 8px; }}
-figure {{ margin: 0; border: 4px solid #ddd; font: 14px sans-serif; text-align: center; }}
-figure.it {{ border-color: #d00; }}
-img {{ display: block; width: 100%; }}
-"""
 SEEK: Final = """\
 (seconds) => {
   const scrub = document.getElementById("scrub");
@@ -121,30 +110,6 @@ async def _sheet(tab: Page, pictures: EpisodePictures) -> bytes:
     shown = [nearest if place == closest else place for place in chosen]
     cells = [(pictures.jpegs[place], f"{pictures.seconds[place]:.2f} s", place == nearest) for place in shown]
     return await contact_sheet(tab, cells)
-
-
-def spread_over(last: int) -> list[int]:
-    """At most `SHEET_PICTURES` numbers from 0 to `last`, evenly."""
-    return sorted({round(place * last / (SHEET_PICTURES - 1)) for place in range(SHEET_PICTURES)})
-
-
-async def contact_sheet(tab: Page, cells: Sequence[tuple[bytes, str, bool]]) -> bytes:
-    """A PNG of pictures in rows; what was in the tab is gone.
-
-    Args:
-        cells: JPEG, caption without markup, and whether it is outlined.
-    """
-    figures = "".join(
-        f"<figure{' class=it' if is_outlined else ''}>"
-        f'<img src="data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}">'
-        f"<figcaption>{caption}</figcaption></figure>"
-        for jpeg, caption, is_outlined in cells
-    )
-    # The game's page is gone: what it does cannot reach this one.
-    await tab.goto("about:blank")
-    await tab.set_viewport_size({"width": SHEET_WIDTH, "height": 100})
-    await tab.set_content(f"<style>{SHEET_STYLE}</style>{figures}")
-    return await tab.screenshot(type="png", full_page=True)
 
 
 async def _taken(

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from attract.errors import AttractError, ConfigurationError
 from attract.processes.interrupt import Terminated
-from attract.schema.answers import ErrorAnswer
+from attract.schema.base import Count, Name, Text, WireModel
 
 MAX_ANSWER_BYTES: Final = 8_000
 """The length to which long answers are cut: what a coding agent reads at once."""
@@ -26,6 +26,20 @@ OTHER_ERRORS: Final[dict[type[BaseException], tuple[str, str]]] = {
     BaseException: ("internal", "a fault of Attract: report it with what stderr says"),
 }
 """Code and fix of errors that are not ours; the first that fits."""
+
+
+class ErrorAnswer(WireModel):
+    """In place of any other answer: the command could not do what it was asked to."""
+
+    error: Text
+    """What is wrong, at most 2,000 characters."""
+    code: Name
+    """Stable: see the table of codes."""
+    setting: Text | None
+    """The option, argument, setting or file that is wrong."""
+    fix: Text
+    """What to do."""
+    exit_code: Count
 
 
 def is_wanted(words: Sequence[str]) -> bool:

@@ -16,8 +16,8 @@ from playwright.async_api import FloatRect, Page, Request, Response
 from pydantic import ValidationError
 
 from attract.commands import flags
+from attract.commands.contact_sheet import QUALITY, contact_sheet, spread_over
 from attract.commands.destination import check_writable, shown_path, write_output
-from attract.commands.episode_pictures import QUALITY, contact_sheet, spread_over
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import short_look, text_of
 from attract.commands.look_inputs import frames_of, given_inputs

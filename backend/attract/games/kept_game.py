@@ -15,6 +15,7 @@ from attract.games.library import PAGE_SUFFIXES, GameLibrary, GameModule
 from attract.games.page_files import NOT_SHIPPED, is_shown_file
 from attract.runs.directory import RunDirectory
 from attract.schema.base import Count, WireModel
+from attract.schema.game import GameDescription, description_sha256
 from attract.schema.recorded_episode import Sha256
 
 MAX_FILES: Final = 5_000
@@ -166,3 +167,21 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
             fix="put it back, or give its new place: --game PATH, the adapter or its folder",
         )
     return found
+
+
+def list_played_page(description: GameDescription | None, adapter_folder: Path | None) -> PageListing | None:
+    """The files of the game's page; None where it has none of its own, or they are too many to be listed."""
+    if description is None or adapter_folder is None or description.page is None or "://" in description.page:
+        return None
+    return list_page(adapter_folder / description.page, adapter_folder)
+
+
+def build_hashes(
+    module: GameModule, description: GameDescription | None, listing: PageListing | None
+) -> dict[str, str | None]:
+    """What a recorded episode says of the build that was played."""
+    return {
+        "game_sha256": module.reference.sha256,
+        "description_sha256": None if description is None else description_sha256(description),
+        "page_sha256": None if listing is None else listing.sha256,
+    }

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from attract.games.kept_game import PageListing
+from attract.games.kept_game import PageListing, build_hashes
 from attract.games.library import GameModule
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
 from attract.playtest.plan import Confirmed, Played
 from attract.playtest.report import ORACLES, BuildFinding, Level, OracleId, OracleState, PlayerOutcome
 from attract.playtest.sight import NO_PAGE, SIGHTS
-from attract.run.episode_keeper import build_hashes
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
 

@@ -1,8 +1,6 @@
 """Keeps recorded episodes of the active run, with the build that was played, off the event loop."""
 
 import asyncio
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +10,7 @@ from pathlib import Path
 
 from attract.errors import AttractError
 from attract.games.kept_builds import keep_page
-from attract.games.kept_game import PageListing, list_page
+from attract.games.kept_game import PageListing, build_hashes, list_played_page
 from attract.games.library import GameModule
 from attract.run.background import WorkInOrder
 from attract.run.effects import KeepEpisodes
@@ -109,28 +107,3 @@ class EpisodeKeeper:
 def limits_of(settings: RecordingSettings) -> EpisodeLimits:
     """The limits of a run's store."""
     return EpisodeLimits(settings.max_bytes, settings.max_episodes)
-
-
-def list_played_page(description: GameDescription | None, adapter_folder: Path | None) -> PageListing | None:
-    """The files of the game's page; None where it has none of its own, or they are too many to be listed."""
-    if description is None or adapter_folder is None or description.page is None or "://" in description.page:
-        return None
-    return list_page(adapter_folder / description.page, adapter_folder)
-
-
-def build_hashes(
-    module: GameModule, description: GameDescription | None, listing: PageListing | None
-) -> dict[str, str | None]:
-    """What a recorded episode says of the build that was played."""
-    return {
-        "game_sha256": module.reference.sha256,
-        "description_sha256": None if description is None else description_sha256(description),
-        "page_sha256": None if listing is None else listing.sha256,
-    }
-
-
-def description_sha256(description: GameDescription) -> str:
-    """Hash of a game's description: of its JSON with sorted keys, no spaces and no escapes, in UTF-8."""
-    data = description.model_dump(mode="json")
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()

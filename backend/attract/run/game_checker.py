@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from attract.errors import AttractError, ProtocolError
+from attract.games.kept_game import build_hashes, list_played_page
 from attract.games.library import GameLibrary, GameModule
 from attract.games.places import Place, first_place
-from attract.run.episode_keeper import build_hashes, list_played_page
 from attract.run.outside_players import OutsidePlayers
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.base import GrantedTier, WireModel

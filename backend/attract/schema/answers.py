@@ -9,20 +9,6 @@ from attract.schema.base import Count, Name, Text, WireModel
 from attract.schema.recorded_episode import EpisodeReplay
 
 
-class ErrorAnswer(WireModel):
-    """In place of any other answer: the command could not do what it was asked to."""
-
-    error: Text
-    """What is wrong, at most 2,000 characters."""
-    code: Name
-    """Stable: see the table of codes."""
-    setting: Text | None
-    """The option, argument, setting or file that is wrong."""
-    fix: Text
-    """What to do."""
-    exit_code: Count
-
-
 class CheckedFinding(WireModel):
     """One thing that keeps an agent from learning the game."""
 

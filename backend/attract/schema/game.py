@@ -1,5 +1,7 @@
 """The game description: all that a trainer needs to know of a game, produced by the game's own code."""
 
+import hashlib
+import json
 import math
 from typing import Annotated, Literal, Self
 
@@ -100,3 +102,10 @@ class GameReference(FiniteModel):
     url: Text
     has_page: bool = False
     """Whether the game lives in a page, which a host opens in a frame of another origin than its own."""
+
+
+def description_sha256(description: GameDescription) -> str:
+    """Hash of a game's description: of its JSON with sorted keys, no spaces and no escapes, in UTF-8."""
+    data = description.model_dump(mode="json")
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -14,10 +14,11 @@ import pytest
 from attract import cli
 from attract.cli import COMMANDS
 from attract.commands import doctor
+from attract.commands.json_output import ErrorAnswer
 from attract.processes.exit_codes import INTERRUPTED, TERMINATED
 from attract.processes.interrupt import Terminated
 from attract.runs.directory import RunDirectory
-from attract.schema.answers import DoctorAnswer, ErrorAnswer, NewAnswer, ReportAnswer, RunMetrics
+from attract.schema.answers import DoctorAnswer, NewAnswer, ReportAnswer, RunMetrics
 from attract.schema.run_list import RunList
 
 

@@ -12,13 +12,13 @@ import yaml
 from pydantic import BaseModel
 
 from attract.cli import COMMANDS, app
+from attract.commands.json_output import ErrorAnswer
 from attract.commands.skill import SKILLS, SkillName, skill_text
 from attract.playtest.report import BuildFinding, OracleState, Report
 from attract.schema.answers import (
     CheckAnswer,
     CheckedFinding,
     DoctorFinding,
-    ErrorAnswer,
     ReplayAnswer,
     TrainAnswer,
 )

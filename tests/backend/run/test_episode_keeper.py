@@ -12,7 +12,7 @@ from attract.games.kept_builds import kept_page
 from attract.games.library import GameModule
 from attract.run import effects
 from attract.run.background import BackgroundTasks, WorkInOrder
-from attract.run.episode_keeper import EpisodeKeeper, description_sha256
+from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.events import EventHub
 from attract.run.notifications import Notifications
 from attract.run.progress import RunProgress
@@ -23,7 +23,7 @@ from attract.runs.episode_choice import EpisodeLimits
 from attract.runs.episodes import FOLDER, EpisodeStore
 from attract.schema.api import FleetView, GameReport
 from attract.schema.base import WireModel
-from attract.schema.game import GameDescription
+from attract.schema.game import GameDescription, description_sha256
 from attract.settings.run import RecordingSettings, RunSettings
 from fake_worker import SHA256, counting_description, counting_game
 from recorded_episodes import recorded

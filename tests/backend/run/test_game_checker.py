@@ -11,12 +11,12 @@ import pytest
 
 from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
-from attract.run.episode_keeper import description_sha256
 from attract.run.game_checker import GameChecker
 from attract.run.game_reports import MAX_REPORTS, GameReports
 from attract.run.outside_players import OutsidePlayers
 from attract.schema.api import GameReport
 from attract.schema.base import Seed, WireModel
+from attract.schema.game import description_sha256
 from attract.schema.game_messages import (
     CheckGame,
     GameChecked,

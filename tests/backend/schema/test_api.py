@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from attract.commands.json_output import ErrorAnswer
 from attract.playtest.report import BuildFinding, Report
 from attract.schema import close_codes
 from attract.schema.access import JoinLink, JoinRequest
-from attract.schema.answers import ErrorAnswer
 from attract.schema.api import MetricsRow, RunView, StartRun
 from attract.schema.devices import DEVICES, DeviceName, device_of, on_device
 from attract.schema.messages import Block, StepOutcome

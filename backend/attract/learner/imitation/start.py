@@ -13,9 +13,9 @@ from attract.learner.checkpoints.checkpoint import Snapshot
 from attract.learner.imitation.demonstrations import Demonstrated, demonstration_batch, on_device
 from attract.learner.imitation.fitting import Epoch, Fit, FitPlan, fit
 from attract.learner.policies.policy_state import PolicyState
-from attract.learner.policies.training_state import TrainingState, description_sha256
+from attract.learner.policies.training_state import TrainingState
 from attract.policy.network import build_distribution
-from attract.schema.game import GameDescription
+from attract.schema.game import GameDescription, description_sha256
 from attract.settings.collection import MAIN
 from attract.settings.run import RunSettings
 

@@ -1,8 +1,6 @@
 """Everything that training changes: how it starts, goes into checkpoints, and comes back (rule D2)."""
 
 import contextlib
-import hashlib
-import json
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -137,11 +135,6 @@ class TrainingState:
                 f"other policies; this run has {', '.join(names)}, the checkpoint {held}",
             )
         return {policy_id: checkpoint.part(policy_id) for policy_id in names}
-
-
-def description_sha256(game: GameDescription) -> str:
-    """Identifies a game's description."""
-    return hashlib.sha256(json.dumps(game.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from attract.learner.group.averaging import Averaging
 from attract.learner.imitation.demonstrations import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
-from attract.learner.policies.training_state import TrainingState, description_sha256
+from attract.learner.policies.training_state import TrainingState
 from attract.learner.process.episode_desynchronisation import EpisodeDesynchronisation
 from attract.learner.process.experience_files import ExperienceFiles
 from attract.learner.process.health import ExperienceHealth
@@ -27,6 +27,7 @@ from attract.learner.process.rounds import average, join
 from attract.learner.registry import choose_algorithm
 from attract.learner.replay.buffer import columns_of
 from attract.policy.network import build_policy
+from attract.schema.game import description_sha256
 from attract.schema.learner import (
     Begin,
     Counters,

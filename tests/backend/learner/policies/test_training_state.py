@@ -10,11 +10,11 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.errors import AttractError, CheckpointError
 from attract.learner.checkpoints.checkpoint import Snapshot, load_checkpoint, write_checkpoint
 from attract.learner.policies.policy_state import PolicyState
-from attract.learner.policies.training_state import TrainingState, description_sha256
+from attract.learner.policies.training_state import TrainingState
 from attract.learner.registry import choose_algorithm
 from attract.learner.verification import Tolerance
 from attract.run.start_checks import NETWORK
-from attract.schema.game import GameDescription
+from attract.schema.game import GameDescription, description_sha256
 from attract.schema.learner import Counters
 from attract.schema.spaces import BoxSpace, DictSpace
 from attract.settings.run import PolicySettings, RunSettings
