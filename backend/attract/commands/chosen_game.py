@@ -16,7 +16,7 @@ from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.settings.run import ServerSettings
 
 PROBE_SHARE: Final = 0.25
-PROBE_LIMIT_SHARE: Final = 0.35
+PROBE_LIMIT_SHARE: Final = 0.5
 """Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
 
 
@@ -91,7 +91,7 @@ async def choose_game(
     found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
     device = server.page_device
     usual = usual_inputs(found["adapter"], device)
-    why = f"not found: the probe's {limit:.0f} s were over; {usual}"
+    why = f"not found in the {budget:.0f} s that a probe has; {usual}"
     if found["moves"]:
         why = ", ".join(found["moves"])
     elif "controls" not in found["cut"]:

@@ -404,9 +404,10 @@ def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *
 
     Args:
         inputs: see `Chosen`, as `knows_inputs`. Where they are known, the drill of dead ends has seen them
-            change something.
+            change something, if only in one episode.
     """
-    is_seen = knows_inputs and "soft-lock" in played.drilled
+    looked, locked = (played.measured.get(f"soft-lock/{name}", 0.0) for name in ("episodes", "locked"))
+    is_seen = knows_inputs and ("soft-lock" in played.drilled or looked > locked)
     if findings or is_seen or played.outcomes.differ_from("idle"):
         return
     problem = played.problems.get("soft-lock")

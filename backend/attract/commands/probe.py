@@ -34,7 +34,7 @@ from attract.games.modules import refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.games.project import PACKAGE_DIR
-from attract.playtest.unadapted import playable
+from attract.playtest.unadapted import MAX_SECONDS, playable
 from attract.processes.exit_codes import DONE
 from attract.schema.api import CheckView
 from attract.schema.devices import DEVICES
@@ -269,8 +269,9 @@ async def found_in_time(
     try:
         async with asyncio.timeout(limit_seconds), probe_tab(place.files, server) as tab:
             found = await _found(tab, page)
+            choice = first_choice(found).model_copy(update={"max_seconds": MAX_SECONDS})
             adapter = await tab.evaluate(
-                "(given) => attractProbe.write(...given)", [first_choice(found).model_dump(mode="json"), []]
+                "(given) => attractProbe.write(...given)", [choice.model_dump(mode="json"), []]
             )
             return {**found.model_dump(mode="json"), **adapter}
     except TimeoutError:

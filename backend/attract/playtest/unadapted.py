@@ -10,6 +10,8 @@ UNSEEN: Final = """observation: box({ low: -1, high: 1, shape: [1] }),
   observe: () => [0],"""
 """In place of pixels: an agent's pixels turn off the WebGL that a page may draw by."""
 PIXELS: Final = re.compile(r"(?<=\n  )pixels: \{[^}]*\},(?=\n)")
+MAX_SECONDS: Final = 60
+"""Length of an episode that the game does not end: half of that in training, so that slow pages end some."""
 UNFINISHED: Final = re.compile(r"^ *(//[^\n]*\n *)?unfinished: \[[^\]\n]*\],?\n", re.MULTILINE)
 
 
@@ -21,7 +23,7 @@ export default definePageGame({{
   id: "Page-v1",
   page: {json.dumps(page)},
   size: {json.dumps(size)},
-  maxSeconds: 60,
+  maxSeconds: {MAX_SECONDS},
   observation: box({{ low: -1, high: 1, shape: [1] }}),
   observe: () => [0],
   action: discrete(["nothing"]),

@@ -125,6 +125,11 @@ def test_a_game_that_no_player_moves_was_not_played() -> None:
     # That some input changes what is seen was looked for, and found.
     drilled = Played(outcomes=played.outcomes, drilled={"soft-lock"})
     check_moved(drilled, [], "left, right", knows_inputs=True)
+    in_part = Played(outcomes=played.outcomes, measured={"soft-lock/episodes": 2.0, "soft-lock/locked": 1.0})
+    check_moved(in_part, [], "left, right", knows_inputs=True)
+    in_part.measured["soft-lock/locked"] = 2.0
+    with pytest.raises(AttractError, match="no player's episode differs"):
+        check_moved(in_part, [], "left, right", knows_inputs=True)
     with pytest.raises(AttractError, match="usual keys are pressed"):
         check_moved(drilled, [], "usual keys are pressed", knows_inputs=False)
     played.outcomes.players["random"][1] = other

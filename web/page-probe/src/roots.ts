@@ -104,8 +104,10 @@ export function shownIn(window: PageWindow): Place[] {
       ? `elements(w, ${JSON.stringify(selector)})[0]`
       : `w.document.querySelector(${JSON.stringify(selector)})`;
     const text = element.textContent?.trim() ?? "";
-    const isLeaf =
-      element.children.length === 0 || (element.childNodes[0]?.nodeType === 3 && text.length < 40);
+    const [first] = element.childNodes;
+    // A space before a board of cells is no text of its own.
+    const isLabelled = first?.nodeType === 3 && first.textContent?.trim() !== "";
+    const isLeaf = element.children.length === 0 || (isLabelled && text.length < 40);
     if (isLeaf && text.length <= 40 && /\d/.test(text))
       places.push({
         text: `numberIn(${written})`,
