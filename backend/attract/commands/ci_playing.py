@@ -404,10 +404,11 @@ def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *
 
     Args:
         inputs: see `Chosen`, as `knows_inputs`. Where they are known, the drill of dead ends has seen them
-            change something, if only in one episode.
+            change something, if only in one episode. A look at episodes that began alike sees it of any.
     """
     looked, locked = (played.measured.get(f"soft-lock/{name}", 0.0) for name in ("episodes", "locked"))
-    is_seen = knows_inputs and ("soft-lock" in played.drilled or looked > locked)
+    is_free = knows_inputs and ("soft-lock" in played.drilled or looked > locked)
+    is_seen = is_free or played.measured.get("sight/moved", 0.0) > 0
     if findings or is_seen or played.outcomes.differ_from("idle"):
         return
     problem = played.problems.get("soft-lock")

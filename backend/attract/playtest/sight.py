@@ -66,6 +66,7 @@ async def look(
         played.problems.update(dict.fromkeys(SIGHTS, first[0].problem))
         return
     played.drilled.add("sight")
+    played.measured["sight/moved"] = first[0].numbers.get("moved", 0.0)
     found = list(zip(first[0].alarms, first[0].recorded, strict=False))
     first_seen: dict[tuple[str, str], tuple[PlaytestAlarm, RecordedEpisode]] = {}
     # The first that was played: what others leave in a page may change the later ones.

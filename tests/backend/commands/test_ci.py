@@ -127,6 +127,8 @@ def test_a_game_that_no_player_moves_was_not_played() -> None:
     check_moved(drilled, [], "left, right", knows_inputs=True)
     in_part = Played(outcomes=played.outcomes, measured={"soft-lock/episodes": 2.0, "soft-lock/locked": 1.0})
     check_moved(in_part, [], "left, right", knows_inputs=True)
+    seen = Played(outcomes=played.outcomes, measured={"sight/moved": 1.0})
+    check_moved(seen, [], "usual keys are pressed", knows_inputs=False)
     in_part.measured["soft-lock/locked"] = 2.0
     with pytest.raises(AttractError, match="no player's episode differs"):
         check_moved(in_part, [], "left, right", knows_inputs=True)

@@ -74,6 +74,21 @@ test("a page that is drawn as it should be is left in peace, also where it flash
   expect(found(await looked({ after: flash }))).toEqual([null]);
 });
 
+test("in pages that are loaded for each episode, what is pressed shows between episodes that began alike", async () => {
+  const observe = (w: { look(): { x: number } }): number[] => [w.look().x, 0];
+  const game = hop({ size: [320, 230], reset: "reload", observe, score: () => 0 }, "", PAGE);
+  const frames = new PageFrames(game, { base: location.href, maxCopies: 2, isFresh: true });
+  const [first, second] = await played(game, 2, 60, frames);
+  frames.close();
+  const { seed, instance, episode } = first;
+  const alike = { ...second, seed, instance, episode };
+  const moved = async (...episodes: (typeof first)[]): Promise<number> =>
+    (await drilled("sight", game, episodes, { base: location.href, seconds: 60 })).numbers.moved;
+  expect([await moved(first, alike), await moved(first, first), await moved(first, second)]).toEqual([
+    1, 0, 0,
+  ]);
+});
+
 test("a picture that is gone, one that is not drawn, one that jumps and a word at the edge are found", async () => {
   const night = "if (ticks > 200) { context.fillStyle = '#124'; context.fillRect(0, 0, 320, 200); }";
   expect(found(await looked({ after: night }))).toContain("blank");

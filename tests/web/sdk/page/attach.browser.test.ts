@@ -200,28 +200,30 @@ test("a dialog that the game opens is nobody's to close while the agent plays, a
   expect(page.alert).toBe(alert);
 });
 
-test("without a restart of its own, and where the page reloads itself, the agent plays on in the fresh page at once", async () => {
-  const ends: Partial<PageGameOptions>[] = [
-    {},
+const RELOADING: [string, Partial<PageGameOptions>][] = [
+  ["without a restart of its own", {}],
+  [
+    "where the page reloads itself",
     { loaded: (w) => w.eval(`setInterval(() => { if (ticks > 20) location.reload(); }, 5)`) },
-  ];
-  for (const end of ends) {
-    const { attached } = await open({ idleSeconds: 100 }, { restart: undefined, ...end });
-    const [frame, first] = opened.at(-1)!;
-    const loaded = new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
-    attached.play();
-    await loaded;
-    first.detach();
-    const again = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
-    await expect.poll(() => again.attached.isPlaying).toBe(true);
-    again.attached.yield();
-    again.attached.detach();
-    // A person took over: the page that they reload is theirs.
-    const later = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(later.attached.isPlaying).toBe(false);
-    later.attached.detach();
-  }
+  ],
+];
+
+test.each(RELOADING)("%s, the agent plays on in the fresh page at once", async (_, end) => {
+  const { attached } = await open({ idleSeconds: 100 }, { restart: undefined, ...end });
+  const [frame, first] = opened.at(-1)!;
+  const loaded = new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+  attached.play();
+  await loaded;
+  first.detach();
+  const again = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
+  await expect.poll(() => again.attached.isPlaying).toBe(true);
+  again.attached.yield();
+  again.attached.detach();
+  // A person took over: the page that they reload is theirs.
+  const later = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(later.attached.isPlaying).toBe(false);
+  later.attached.detach();
 });
 
 test("a game that its own menu restarts is played on in its page", async () => {

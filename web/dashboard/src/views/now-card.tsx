@@ -29,7 +29,12 @@ export function NowCard({ runId }: { runId: string }) {
   );
   const newest = useCallback(async () => (await fetchModel(policyPath(runId, "latest"))).onnx, [runId]);
   if (run === undefined)
-    return error === null ? <Loader aria-label="Loading the run" /> : <ErrorNotice error={error} />;
+    return (
+      <>
+        <h1>{row?.name || runId}</h1>
+        {error === null ? <Loader aria-label="Loading the run" /> : <ErrorNotice error={error} />}
+      </>
+    );
   const { game_reference: reference } = run;
   const link = formatRoute(runRoute(runId));
   const isSole = policyIdsOf(seatsOf(run)).length === 1;

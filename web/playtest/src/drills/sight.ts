@@ -4,9 +4,11 @@ import type { RecordedEpisode } from "@attract/schema";
 import { ticksPerStep } from "attract/define-game";
 import type { PageWindow } from "attract/page-adapter";
 import type { Deadline } from "../../../check/src/check-finding.ts";
+import { OFFSET, PRIME } from "../../../worker/src/episode/seen-hash.ts";
 import { isGameError } from "../../../worker/src/game/failures.ts";
 import { SightEyes } from "../sight/sight-eyes.ts";
 import { SightRules } from "../sight/sight-rules.ts";
+import type { Thumbnail } from "../sight/thumbnail.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import type { Drilled } from "./drill-failures.ts";
 import { alarmOf, clean, type Drill, stepSeconds, unfinished } from "./drill-options.ts";
@@ -30,6 +32,8 @@ const BURST = 5;
 const MIN_LOOKS = 40;
 /** Of the time that is left, for the next episode: of a page that takes long to draw, few are seen. */
 const FIRST_SHARE = 1 / 3;
+/** Pictures that differ between two episodes that began alike: one may be of a file that came later. */
+const MIN_OTHERS = 3;
 
 export async function sight({ definition, episodes, lastStep, options }: Drill): Promise<Drilled> {
   const { page, tickSeconds } = definition;
@@ -38,7 +42,8 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
   if (scripts.length === 0) return unfinished("no episode of this game was given to be looked at");
   const eyes = new SightEyes();
   const rules = new SightRules(tickSeconds, lastStep === null ? 1 : MIN_FLICKERS);
-  const copy = new DrillCopy(definition, { isFresh: page.reset !== "own", eyes }, options);
+  const isFresh = page.reset !== "own";
+  const copy = new DrillCopy(definition, { isFresh, eyes }, options);
   const hasPad = page.keys.some((own) =>
     Object.values(own).some((codes) => codes.some((code) => code.startsWith("Pad"))),
   );
@@ -46,7 +51,9 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
   const calm = Math.ceil(CALM_SECONDS / tickSeconds);
   const stepsOf = (seconds: number): number => Math.ceil(seconds / stepSeconds(definition));
   const perStep = ticksPerStep(tickSeconds, stepSeconds(definition));
-  let [ticks, looks, looked, problem] = [0, 0, 0, null as string | null];
+  /** By how an episode of a new page began, and tick: others differ by what is pressed alone. */
+  const pictures = new Map<string, number>();
+  let [ticks, looks, looked, moved, problem] = [0, 0, 0, 0, null as string | null];
   try {
     for (const [number, script] of scripts.entries()) {
       // What one does not need is for the others.
@@ -58,6 +65,9 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
       );
       const first = lastStep === null ? 0 : Math.max(0, lastStep - stepsOf(BEFORE_SECONDS));
       const pace = new Pace(first * perStep, steps * perStep, until);
+      const { seed, instance, episode } = script.episode;
+      const beginning = [seed.low, seed.high, instance, episode].join();
+      let others = 0;
       rules.begin();
       eyes.begin();
       const see = (window: PageWindow): void => {
@@ -68,6 +78,11 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
           const isCalm = tick - lastChange >= calm;
           const seen = pace.isDrawn ? eyes.look(window) : { picture: null, isOther: false };
           if (pace.isDrawn) looks++;
+          if (seen.picture !== null && isFresh) {
+            const [key, hash] = [`${beginning} ${tick}`, hashOf(seen.picture)];
+            others += Number(hash !== (pictures.get(key) ?? hash));
+            pictures.set(key, hash);
+          }
           rules.see(tick, { ...seen, ticksWithoutInput: tick - lastInput, isCalm, words });
         } catch (error) {
           problem = `the page cannot be seen: ${error instanceof Error ? error.message : String(error)}`;
@@ -93,13 +108,14 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
       eyes.onTick = null;
       ticks += tick;
       looked++;
+      moved += Number(others >= MIN_OTHERS);
       if (problem !== null || options.deadline.isOver) break;
     }
   } finally {
     copy.close();
   }
   if (problem !== null) return unfinished(problem);
-  const numbers = { episodes: looked, ticks, looks };
+  const numbers = { episodes: looked, ticks, looks, moved };
   if (looks < MIN_LOOKS) return unfinished(`no time was left: ${looks} frames were drawn`, numbers);
   const alarms = rules.alarms();
   const recorded = alarms.map(({ episode }): RecordedEpisode | null => scripts[episode].episode);
@@ -107,6 +123,13 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
     alarmOf(oracle, text, { step: Math.floor(tick / perStep), tick: tick + 1 }),
   );
   return { ...clean(numbers), alarms: placed, recorded };
+}
+
+function hashOf({ buffer, byteOffset, byteLength }: Thumbnail): number {
+  let hash = OFFSET;
+  for (const word of new Uint32Array(buffer, byteOffset, byteLength / 4))
+    hash = Math.imul(hash ^ word, PRIME);
+  return hash;
 }
 
 /** Which ticks of an episode are drawn: all, or as many bursts as there is time for, over the whole of it. */
