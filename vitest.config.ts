@@ -66,8 +66,6 @@ export default defineConfig({
           // The root's number is not this project's: one page would play all files one after another.
           maxWorkers,
           testTimeout: 60_000,
-          // As of pytest: what waits for real time gets a second chance, which is printed.
-          retry: 1,
           // Only a failure takes as long.
           expect: { poll: { timeout: 20_000 } },
           browser: {

@@ -118,7 +118,7 @@ async def check_place(page: Page, name: str, place: Place, widths: tuple[int, ..
     """What is wrong with a page, at each width."""
     found: list[str] = []
     await expect(page.locator(place.shown).first).to_be_visible()
-    # A card that still waits for its run has none yet.
+    # A page that still waits for what it shows has none yet.
     await expect(page.locator("h1").first).to_be_visible()
     if place.opened is not None:
         await page.get_by_text(place.opened).click()

@@ -117,6 +117,15 @@ async def test_a_page_that_runs_no_script_says_so(
     assert why in note
 
 
+async def test_loading_and_playing_a_page_take_nothing_of_the_time_to_compare(
+    tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look_module, "BUDGET_MS", 1)
+    (tmp_path / "index.html").write_text(PAGE)
+    report = await look_at(str(tmp_path), LookOptions(hold=["ArrowLeft@30-50"]), server)
+    assert [entry.num_moved is not None for entry in report.inputs] == [True]
+
+
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     options = LookOptions(

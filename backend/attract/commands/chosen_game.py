@@ -1,5 +1,6 @@
 """What `attract ci` and `attract verify` play: a module, an adapter, or a page whose adapter is guessed."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -88,10 +89,11 @@ async def choose_game(
         )
     say(console, f"{game} has no adapter: probing the page")
     budget, limit = PROBE_SHARE * seconds, PROBE_LIMIT_SHARE * seconds
+    began = time.monotonic()
     found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
     device = server.page_device
     usual = usual_inputs(found["adapter"], device)
-    why = f"not found in the {budget:.0f} s that a probe has; {usual}"
+    why = f"not found in {time.monotonic() - began:.0f} s; {usual}"
     if found["moves"]:
         why = ", ".join(found["moves"])
     elif "controls" not in found["cut"]:

@@ -146,10 +146,11 @@ test("a number beside which an opponent is named is no score of the player", asy
   expect(names).toEqual(["a", "opponent's b", "opponent's c", "d"]);
 });
 
-test("an element that holds others is read where its own text comes first, and not as what they say together", async () => {
-  const window = await open(`<body><p id="total">Total <b></b></p><div id="box">
+test("an element that holds others is read by a text of its own, and not as what they say together", async () => {
+  const window = await open(`<body><p id="total">Total <b></b></p><div class="coins">
+    <img alt=""> 12</div><div id="box">
     <i class="x">1</i><i class="y">2</i></div></body>`);
-  expect(shownIn(window).map(({ name }) => name)).toEqual(["x", "y"]);
+  expect(shownIn(window).map(({ name }) => name)).toEqual(["coins", "x", "y"]);
   window.document.querySelector("#total > b").textContent = "7";
   expect(shownIn(window).map(({ name }) => name)).toContain("total");
 });

@@ -104,10 +104,9 @@ export function shownIn(window: PageWindow): Place[] {
       ? `elements(w, ${JSON.stringify(selector)})[0]`
       : `w.document.querySelector(${JSON.stringify(selector)})`;
     const text = element.textContent?.trim() ?? "";
-    const [first] = element.childNodes;
-    // A space before a board of cells is no text of its own.
-    const isLabelled = first?.nodeType === 3 && first.textContent?.trim() !== "";
-    const isLeaf = element.children.length === 0 || (isLabelled && text.length < 40);
+    // What the cells of a board say together is no text of the board's own.
+    const hasOwnText = [...element.childNodes].some((node) => node.nodeType === 3 && node.nodeValue?.trim());
+    const isLeaf = element.children.length === 0 || (hasOwnText && text.length < 40);
     if (isLeaf && text.length <= 40 && /\d/.test(text))
       places.push({
         text: `numberIn(${written})`,

@@ -40,8 +40,7 @@ export class Numerals {
         "(?!0)\\d{1,3}(?:\\.\\d{3}){2,}(?!\\d)",
         // As in India.
         "(?!0)\\d{1,2}(?:,\\d\\d)+,\\d{3}(?!\\d)",
-        // More digits than a number keeps are the texts of several elements.
-        "(?<!\\d)\\d{1,15}(?!\\d)",
+        "\\d+",
       ].join("|")})(?:[${decimal === "," ? ".,٫" : ".٫"}](?<part>\\d+))?(?<times>[kKMBT](?![\\p{L}\\d]))?`,
       "gu",
     );
