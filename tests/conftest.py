@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
@@ -47,6 +48,7 @@ RERUNS = 2
 MAX_RERUN = 8
 """Tests of one run that may need another chance: more are no chance of the machine."""
 MAX_LINES_OF_CAUSE = 12
+LINE_OF_TEST = re.compile(r"tests/\S+:\d+: ")
 _rerun: dict[str, list[str]] = {}
 """By test, what each failed try said."""
 DURATIONS = TESTS.parent / "build" / "durations.pytest.json"
@@ -146,7 +148,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for test, tries in _rerun.items():
         for text in tries:
             terminalreporter.write_line(f"another chance: {test}")
-            said = [line for line in text.splitlines() if line.startswith("E ")] or text.splitlines()
+            lines = text.splitlines()
+            said = [line for line in lines if line.startswith("E ")] or lines
+            said = [*filter(LINE_OF_TEST.match, lines), *said]
             terminalreporter.write_line("\n".join(said[:MAX_LINES_OF_CAUSE]))
     if len(_rerun) > MAX_RERUN:
         text = f"{len(_rerun)} tests needed another chance, {MAX_RERUN} may: look for what they share"

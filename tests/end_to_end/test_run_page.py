@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from dashboard_page import (
     RETURN_CHART,
+    call,
     check_accessible,
     open_page,
     open_part,
@@ -391,11 +392,7 @@ async def test_a_live_run_plays_each_version_and_a_viewer_has_no_button_that_wou
             await expect(guest.get_by_text("Workers in this tab")).to_have_count(0)
             await expect(guest.get_by_role("link", name="Access")).to_have_count(0)
             # The server refuses it too.
-            status = await guest.evaluate(
-                """async (path) => (await fetch(path, { method: "POST", body: "{}",
-                     headers: { "content-type": "application/json" } })).status""",
-                f"api/runs/{run_id}/stop",
-            )
+            status, _ = await call(guest, f"api/runs/{run_id}/stop", {})
             assert status == 403
             complaints.expected.append("403")
             # An admin who opens the link stays one.

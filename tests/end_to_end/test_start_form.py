@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, expect
 
 from attract.settings.run import ALGORITHM_SETTINGS
 from attract.settings.schema import run_settings_schema, setting_paths
-from dashboard_page import check_accessible, open_page, photograph, serve, stop_run, wait_until
+from dashboard_page import call, check_accessible, open_page, photograph, serve, stop_run, wait_until
 
 expect.set_options(timeout=60_000)
 
@@ -76,19 +76,6 @@ def shows(selector: str, size: int) -> str:
     }}"""
 
 
-async def call(page: Page, path: str, body: Any = None) -> Any:
-    """What the server answers to the page itself."""
-    return await page.evaluate(
-        """async ([path, body]) => {
-          const key = localStorage.getItem(`attract key ${new URL(".", document.baseURI).pathname}`);
-          const headers = { "content-type": "application/json", "x-attract-key": key };
-          const init = body === null ? {} : { method: "POST", headers, body: JSON.stringify(body) };
-          return (await fetch(path, init)).json();
-        }""",
-        [path, body],
-    )
-
-
 def value_at(settings: Any, path: str) -> Any:
     for name in path.split("."):
         settings = settings[name]
@@ -124,7 +111,7 @@ async def test_the_form_shows_and_sends_what_will_run(address: str, browser: Bro
         await page.get_by_role("radio", name=re.compile("^Memory")).click()
         form = page.get_by_role("form", name="Train Memory")
         await expect(form).to_be_visible()
-        own = (await call(page, "api/settings", {"game": "memory"}))["own"]
+        own = (await call(page, "api/settings", {"game": "memory"}))[1]["own"]
         # The number of workers is this machine's, and nobody's change.
         await expect(form.locator('[data-path="ppo.gamma"] input')).not_to_have_value("")
         await expect(form.locator("[data-changed=you], [data-changed=preset]")).to_have_count(0)
@@ -170,9 +157,9 @@ async def test_the_form_shows_and_sends_what_will_run(address: str, browser: Bro
 
         # A preset changes what is shown, as the server says.
         preset, effective = "", own
-        for choice in (await call(page, "api/settings"))["presets"]:
+        for choice in (await call(page, "api/settings"))[1]["presets"]:
             tried = {"game": "memory", "settings": {"preset": choice["name"]}}
-            preset, effective = choice["name"], (await call(page, "api/settings", tried))["effective"]
+            preset, effective = choice["name"], (await call(page, "api/settings", tried))[1]["effective"]
             if effective["ppo"] != own["ppo"]:
                 break
         await form.get_by_label("Settings", exact=True).select_option(preset)
@@ -195,14 +182,14 @@ async def test_the_form_shows_and_sends_what_will_run(address: str, browser: Bro
         await start.click()
         await page.wait_for_url(re.compile(r"#/runs/"))
         run_id = page.url.rsplit("/", 1)[1]
-        run = await call(page, f"api/runs/{run_id}")
+        _, run = await call(page, f"api/runs/{run_id}")
         assert value_at(run["settings"], path) == usual != value_at(own, path)
 
         # Nobody joins; stopped, the run has nothing to show and asks for no model that is not there.
         await expect(page.get_by_test_id("waiting")).to_be_visible()
         await stop_run(page)
         await expect(page.locator("[data-testid=run-head] [data-testid=state]")).to_have_text("Stopped")
-        kept = await call(page, f"api/runs/{run_id}")
+        _, kept = await call(page, f"api/runs/{run_id}")
         assert kept["newest_model"] is None
         await page.reload()
         await expect(page.get_by_test_id("watch")).to_contain_text("No policy")

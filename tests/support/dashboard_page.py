@@ -174,9 +174,28 @@ async def photograph_all(page: Page, folder: Path, name: str) -> None:
             await photograph(page, folder / f"{name}-{device}-{scheme}.png")
 
 
+async def call(page: Page, path: str, body: Any = None) -> tuple[int, Any]:
+    """Status and JSON of what the server answers to the page itself, with all that its browser may."""
+    status, answer = await page.evaluate(
+        """async ([path, body]) => {
+          const key = localStorage.getItem(`attract key ${new URL(".", document.baseURI).pathname}`);
+          const headers = { "content-type": "application/json", "x-attract-key": key };
+          const init = body === null ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+          const answer = await fetch(path, init);
+          return [answer.status, await answer.json()];
+        }""",
+        [path, body],
+    )
+    return status, answer
+
+
 async def start_training(page: Page, title: str) -> None:
-    """Start a run of a game from Home, with one worker in this tab."""
+    """Start a run of a game from Home, with one worker in this tab; stop one that a failed try left going."""
     await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
+    _, info = await call(page, "api/info")
+    if info["active_run"] is not None:
+        status, answer = await call(page, f"api/runs/{info['active_run']}/stop", {})
+        assert status == 200, answer
     form = page.get_by_role("form", name=f"Train {title}")
     await form.get_by_label("Workers", exact=True).fill("1")
     await form.get_by_role("button", name="Start training").click()
