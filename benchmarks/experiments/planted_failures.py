@@ -100,6 +100,14 @@ PLANTED = (
         400_000,
     ),
     Run(
+        "runner",
+        "runner.ts",
+        ("--seed", "2"),
+        ("stands-still",),
+        "it hops, and never tries to wait",
+        1_000_000,
+    ),
+    Run(
         "many-epochs",
         "catch.ts",
         ("--ppo.n-epochs", "60", "--ppo.minibatch-steps", "64", "--ppo.target-kl", "1000"),

@@ -66,6 +66,9 @@ SYMPTOMS: Final = (
     Symptom("time-limit", experience.time_limit, 10, alone=True),
     Symptom("entropy-collapsed", learning.entropy_collapsed, 10, alone=True),
     Symptom("return-fell", learning.return_fell, 15, alone=True),
+    Symptom(
+        "stands-still", learning.stands_still, 15, alone=True, beside=frozenset({"observation-constant"})
+    ),
     Symptom("no-improvement", learning.no_improvement, 10, alone=True),
     NOT_ABOVE_RANDOM,
     Symptom("evaluation-differs", learning.evaluation_differs, 1, of_evaluations=True),

@@ -64,6 +64,8 @@ class History:
         self._num_rewarded = 0
         self.baseline: Returns | None = None
         """Returns of the first episodes."""
+        self.baseline_length = 0.0
+        """Their mean length in steps."""
         self.is_baseline_untrained = False
         """Whether an untrained policy played them, or one much like it."""
         self.earliest: Returns | None = None
@@ -105,7 +107,7 @@ class History:
         if self.baseline is None and self.num_episodes >= max(BASELINE_EPISODES, self.num_slots):
             length = values.get("rollout/ep_len_mean", 0.0)
             if agent_steps >= BASELINE_LENGTHS * length * self.num_slots:
-                self.baseline = self._newest(values)
+                self.baseline, self.baseline_length = self._newest(values), length
                 self.is_baseline_untrained = self._is_untrained()
         self.add_evaluation(values)
         now = self.now
@@ -191,6 +193,11 @@ class History:
         """Median of a metric over the newest rows; None unless at least half of that many have it."""
         values = [row[name] for row in list(self._rows)[-num_updates:] if name in row]
         return median(values) if len(values) >= max(1, num_updates // 2) else None
+
+    def recent_steps(self, num_updates: int) -> int:
+        """Agent steps of the newest rows; 0 unless there are so many."""
+        steps = list(self._steps)[-num_updates:]
+        return sum(steps) if len(steps) == num_updates else 0
 
     def speed(self, num_updates: int) -> float | None:
         """Agent steps a second over the newest rows, by what updates take and wait for; None if unknown."""

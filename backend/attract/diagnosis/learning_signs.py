@@ -103,8 +103,15 @@ LARGE_RATE = 0.025
 """Ten times the default: a few of Adam's steps of that size fix the policy at an extreme."""
 USUAL_KL = 0.02
 STALLED_UPDATES = 20
+UNSETTLED = 0.5
+"""Share of the maximum entropy from which on a policy has not made up its mind."""
+UNEVEN = 0.25
+"""Deviation of the returns, as a share of what was learned, from which on some episodes are much better."""
 LOST = 0.5
 """Share of the learned return by which an evaluation must fall short, or exceed it, before it is reported."""
+STILL_UPDATES = 50
+STILL_STEPS = 150_000
+"""For so long a return must stay where it is before it says something."""
 WIDE = 0.5
 """Deviation of the returns, as a share of their mean, from which on episodes have very different ends."""
 
@@ -160,6 +167,29 @@ def return_fell(history: History, facts: RunFacts) -> Sign | None:
         f"the return fell to {now.mean:.4g}; it was {best.mean:.4g} before, and {baseline.mean:.4g} at first"
     )
     return Sign(now.mean, text, "return-fell")
+
+
+def stands_still(history: History, facts: RunFacts) -> Sign | None:
+    """The policy learned to last longer, and then no more, though it is undecided and loses."""
+    now, before, baseline = history.now, history.returns_before(STILL_UPDATES), history.baseline
+    at_limit = history.median("rollout/time_limit_share", RECENT_UPDATES)
+    length, steps = history.last("rollout/ep_len_mean"), history.recent_steps(STILL_UPDATES)
+    is_known = facts.is_comparable and facts.action == "discrete" and steps >= STILL_STEPS
+    if not is_known or now is None or before is None or baseline is None or at_limit is None or not length:
+        return None
+    has_learned = history.has_improved and length > history.baseline_length
+    is_uneven = now.std > UNEVEN * (now.mean - baseline.mean)
+    share = min(policy_spreads(history, facts), default=0.0)
+    if not has_learned or not is_uneven or share < UNSETTLED or at_limit > LOST:
+        return None
+    if now.exceeds(before) or before.exceeds(now):
+        return None
+    text = (
+        f"the return, {return_text(history)}, is what it was {steps:,} steps ago: episodes end by themselves "
+        f"after {length:.0f} steps, and the policy is undecided (entropy at {percent(share)} of its maximum)"
+    )
+    advice = "explores" if facts.explores else "unexplored"
+    return Sign(now.mean, text, f"stands-still/{advice}", {"other_seed": facts.settings.seed + 1})
 
 
 def policy_unchanged(history: History, facts: RunFacts) -> Sign | None:

@@ -72,6 +72,10 @@ _COMMON: Mapping[str, Advice] = {
         "Lower the weight of `{term}` in the game's `rewardTerms` until the other terms matter"
     ),
     "observation-constant": Advice("Check that the game updates it. Remove it if it is meant to be constant"),
+    "stands-still/explores": Advice(
+        "Train again with another seed: `{setting}`. Which way of playing is found first is partly chance",
+        "--seed {other_seed}",
+    ),
     "loses-to-past": Advice(
         "Lower the learning rate: `{setting}`. Or let the versions that beat it come more often "
         "(`--self-play.draw hard`), or keep more of them (`--self-play.window 50`)",

@@ -48,6 +48,11 @@ ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "return-fell": ("Stop an update before the policy changes too much: `{setting}`", "--ppo.target-kl 0.01"),
     "policy-unchanged": ("Raise the learning rate: `{setting}`", "--ppo.learning-rate 0.0025"),
     "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--ppo.gamma 0.99"),
+    "stands-still/unexplored": (
+        "If it could do better, turn on exploration: `{setting}`. Or train again with another seed: which "
+        "way of playing is found first is partly chance",
+        "--preset explore",
+    ),
     "workers-wait": ("Use fewer epochs per update: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
     "few-decisions": (
         "Train by an algorithm that learns more from each: `{setting}`",

@@ -22,6 +22,7 @@ NUMBERS = {
     "longer_limit": 40.0,
     "fewer": 4,
     "lower_rate": 0.00025,
+    "other_seed": 8,
     "term": "middle",
     "fewer_epochs": 1,
     "num_cores": 8,

@@ -144,6 +144,54 @@ def test_a_return_that_is_lost_again_is_told_and_one_that_sways_is_not() -> None
     assert signs.return_fell(history((5, row(0.0)), (20, row(1.4)), (20, row(0.0))), FACTS) is None
 
 
+def standing(**changes: float) -> History:
+    """Longer episodes than at first, and for 70 updates a return of 10 that differs much between them."""
+    first = row(0.0, entropy_share=1.0) | {"rollout/time_limit_share": 0.0}
+    then = row(10.0, entropy_share=0.6) | {
+        "rollout/time_limit_share": 0.0,
+        "rollout/ep_len_mean": 300.0,
+        "rollout/ep_rew_std": 4.0,
+    }
+    return history((2, first), (53, then), (17, then | changes))
+
+
+def test_a_return_that_stays_though_the_policy_is_undecided_and_loses_is_told() -> None:
+    sign = signs.stands_still(standing(), FACTS)
+    assert sign is not None and (sign.value, sign.advice) == (10.0, "stands-still/unexplored")
+    assert "what it was 200,000 steps ago" in sign.text and "60 % of its maximum" in sign.text
+    explores = signs.stands_still(standing(), run_facts({"exploration": "rnd", "seed": 3}))
+    assert explores is not None
+    assert (explores.advice, explores.numbers) == ("stands-still/explores", {"other_seed": 4})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rollout/ep_rew_mean", 20.0),
+        ("rollout/ep_rew_mean", 5.0),
+        ("train/entropy_share", 0.49),
+        ("rollout/time_limit_share", 0.6),
+        ("rollout/ep_len_mean", 90.0),
+        ("rollout/ep_rew_std", 2.0),
+    ],
+)
+def test_it_moves_is_decided_lasts_ends_sooner_than_at_first_or_always_plays_the_same(
+    name: str, value: float
+) -> None:
+    assert signs.stands_still(standing(**{name: value}), FACTS) is None
+
+
+def test_a_return_stands_still_by_steps_and_not_by_updates_and_only_where_actions_are_chosen() -> None:
+    assert signs.stands_still(standing(), run_facts(action="continuous")) is None
+    for steps, is_told in ((3_000, True), (2_900, False)):
+        history = History()
+        for update in range(1, 72):
+            lasts = {"rollout/time_limit_share": 0.0, "rollout/ep_len_mean": 100.0 + update}
+            values = row(0.0 if update < 3 else 3.0, entropy_share=0.6) | lasts
+            history.add(update, steps * update, values)
+        assert (signs.stands_still(history, FACTS) is not None) is is_told
+
+
 def test_updates_that_change_nothing_are_told_while_the_policy_is_undecided() -> None:
     still = history((22, row(approx_kl=1e-7, entropy_share=1.0, learning_rate=1e-8)))
     sign = signs.policy_unchanged(still, FACTS)
