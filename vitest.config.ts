@@ -37,7 +37,12 @@ export default defineConfig({
   test: {
     maxWorkers,
     tags: [
-      { name: "long", description: "a second way through what a shorter test proves: `make long` runs it" },
+      {
+        name: "long",
+        description: "a second way through what a shorter test proves: `make long` runs it",
+        // Some take half a minute where nothing else runs.
+        timeout: 180_000,
+      },
     ],
     projects: [
       {

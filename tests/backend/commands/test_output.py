@@ -28,6 +28,7 @@ from attract.commands.output import (
 from attract.errors import ConfigurationError, FederationError, GameError, LearnerError, QueryError
 from attract.schema.answers import HealthAnswer, ImitateAnswer
 from attract_command import AttractCommand
+from known_runs import run_on_disk
 
 
 @pytest.fixture
@@ -121,10 +122,12 @@ def in_terminal(*words: str, **variables: str) -> str:
     return text.decode().replace("\r", "")
 
 
-def test_an_agent_gets_plain_lines_where_a_person_gets_a_coloured_table() -> None:
-    person, agent = in_terminal("doctor"), in_terminal("doctor", CLAUDECODE="1")
+def test_an_agent_gets_plain_lines_where_a_person_gets_a_coloured_table(tmp_path: Path) -> None:
+    run_on_disk(tmp_path, "first")
+    words = ("runs", "--runs-dir", str(tmp_path))
+    person, agent = in_terminal(*words), in_terminal(*words, CLAUDECODE="1")
     assert "\x1b[" in person and "\x1b" not in agent
-    assert re.search(r"^ok  python  3\.", agent, re.MULTILINE)
+    assert re.search(r"^first  \S", agent, re.MULTILINE)
     refused = in_terminal("check", "no-such-game", AI_AGENT="some-agent")
     assert refused.startswith("error: ") and "\x1b" not in refused
 
