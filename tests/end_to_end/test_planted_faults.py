@@ -31,6 +31,7 @@ def assert_plays(harness: Harness, game: CorpusGame, seed: int) -> None:
 # `make test` has a finding of attract ci in test_episode_page.py; each of these is found in
 # backend/playtest/test_judge.py, play-episode.test.ts or the tests of the drills.
 @pytest.mark.long
+@pytest.mark.alone  # It is found within so many seconds.
 @pytest.mark.parametrize("name", ["nan", "cannot-be-lost", "dead-key", "retry"])
 def test_a_fault_of_a_module_is_found(harness: Harness, name: str) -> None:
     assert_found(harness, GAMES["cartpole"], name)
@@ -53,6 +54,7 @@ def test_a_page_that_cannot_be_probed_has_a_report_as_well(tmp_path: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.alone  # It is found within so many seconds.
 @pytest.mark.parametrize("name", ["throw", "exploit", "dead-key", "missing-file"])
 def test_a_fault_of_a_page_is_found(harness: Harness, name: str) -> None:
     assert_found(harness, GAMES["meteors"], name)

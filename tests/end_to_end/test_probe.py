@@ -274,6 +274,7 @@ def write_bundle(folder: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone  # Beside other tests it has taken more than the five minutes of a test.
 @pytest.mark.parametrize("write", [write_with_engine, write_bundle])
 def test_scenes_of_phaser_in_a_module_are_found_and_begun_by_a_button_that_is_drawn(
     write: Callable[[Path], None], tmp_path: Path

@@ -164,6 +164,7 @@ def test_a_gpu_is_measured() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_a_page_goes_faster_from_within_than_step_by_step_from_outside() -> None:
     measure = PAGE_GAMES[GAMES.index("meteors")]
     assert not measure.by_default
@@ -195,6 +196,7 @@ def test_both_decide_in_turns_in_one_page():
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_the_way_of_a_version_to_the_last_worker_is_measured():
     figures = PUBLISH.run(BenchOptions(rounds=1, quick=True))
     assert tuple(figures) == PUBLISHED
