@@ -156,12 +156,17 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
             # Whatever the worker held is given up, and its browser comes back with another.
             await _until(gateway, lambda: _held_by_nobody(gateway) == [])
             await _until(gateway, lambda: keys.accepted_of.keys() - earlier)
-            # Together they play on: the new one has its share of the segments then. It plays its first
-            # leases cold, while the other plays several: six updates, of two leases each, are over by then.
+            # Together they play on, and the new one has its share of the segments once it is warm: that takes
+            # seconds on a slow machine, while the other plays ten updates in one.
             (new,) = keys.accepted_of.keys() - earlier
-            keys.accepted_of.clear()
-            updates = gateway.service.view(view.run_id).updates
-            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= updates + 30)
+            for _ in range(10):
+                keys.accepted_of.clear()
+                updates = gateway.service.view(view.run_id).updates
+                await _until(
+                    gateway, lambda least=updates + 30: gateway.service.view(view.run_id).updates >= least
+                )
+                if 4 * keys.accepted_of[new] > keys.accepted_of.total():
+                    break
             assert 4 * keys.accepted_of[new] > keys.accepted_of.total() > 0, keys.accepted_of
             await gateway.service.stop(view.run_id)
         finally:
