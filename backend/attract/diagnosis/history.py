@@ -151,6 +151,11 @@ class History:
         count = max(1, min(self.num_episodes, max(WINDOW_EPISODES, episodes)))
         return Returns(sum(means) / len(means), max(deviations), count)
 
+    def has_stayed(self, num_updates: int) -> bool:
+        """Whether the return is what it was `num_updates` rows ago; False where that is unknown."""
+        now, before = self.now, self.returns_before(num_updates)
+        return now is not None and before is not None and not now.exceeds(before) and not before.exceeds(now)
+
     def _follow_constants(self, values: Mapping[str, float]) -> None:
         """A restarted learner has seen little: an observation that once changed is not constant."""
         count = values.get("rollout/constant_observations", math.inf)

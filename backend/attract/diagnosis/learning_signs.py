@@ -107,6 +107,8 @@ UNSETTLED = 0.5
 """Share of the maximum entropy from which on a policy has not made up its mind."""
 UNEVEN = 0.25
 """Deviation of the returns, as a share of what was learned, from which on some episodes are much better."""
+FORESEEN = 0.7
+"""Explained variance from which on ends are no matter of luck: in a game of luck it stays at a half."""
 LOST = 0.5
 """Share of the learned return by which an evaluation must fall short, or exceed it, before it is reported."""
 STILL_UPDATES = 50
@@ -171,22 +173,25 @@ def return_fell(history: History, facts: RunFacts) -> Sign | None:
 
 def stands_still(history: History, facts: RunFacts) -> Sign | None:
     """The policy learned to last longer, and then no more, though it is undecided and loses."""
-    now, before, baseline = history.now, history.returns_before(STILL_UPDATES), history.baseline
+    now, baseline = history.now, history.baseline
     at_limit = history.median("rollout/time_limit_share", RECENT_UPDATES)
     length, steps = history.last("rollout/ep_len_mean"), history.recent_steps(STILL_UPDATES)
     is_known = facts.is_comparable and facts.action == "discrete" and steps >= STILL_STEPS
-    if not is_known or now is None or before is None or baseline is None or at_limit is None or not length:
+    if not is_known or now is None or baseline is None or at_limit is None or length is None:
         return None
     has_learned = history.has_improved and length > history.baseline_length
     is_uneven = now.std > UNEVEN * (now.mean - baseline.mean)
     share = min(policy_spreads(history, facts), default=0.0)
-    if not has_learned or not is_uneven or share < UNSETTLED or at_limit > LOST:
+    foreseen = history.median("train/explained_variance", RECENT_UPDATES) or 0.0
+    is_wavering = share >= UNSETTLED and foreseen >= FORESEEN
+    if not has_learned or not is_uneven or not is_wavering or at_limit > LOST:
         return None
-    if now.exceeds(before) or before.exceeds(now):
+    if not history.has_stayed(STILL_UPDATES):
         return None
     text = (
         f"the return, {return_text(history)}, is what it was {steps:,} steps ago: episodes end by themselves "
-        f"after {length:.0f} steps, and the policy is undecided (entropy at {percent(share)} of its maximum)"
+        f"after {length:.0f} steps, which the value function foresees (explained variance {foreseen:.2g}), "
+        f"and the policy is undecided (entropy at {percent(share)} of its maximum)"
     )
     advice = "explores" if facts.explores else "unexplored"
     return Sign(now.mean, text, f"stands-still/{advice}", {"other_seed": facts.settings.seed + 1})
@@ -248,11 +253,11 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
 
 def _is_left_to_chance(history: History) -> bool:
     """Whether returns got better, stay where they are, and still differ from episode to episode by much."""
-    now, before = history.now, history.returns_before(STALLED_UPDATES)
-    if now is None or before is None or history.agent_steps < LATE_STEPS:
+    now = history.now
+    if now is None or history.agent_steps < LATE_STEPS or not history.has_stayed(STALLED_UPDATES):
         return False
     # In a solved CartPole no value is predicted either: its episodes are alike.
-    return now.std > WIDE * abs(now.mean) and not now.exceeds(before) and not before.exceeds(now)
+    return now.std > WIDE * abs(now.mean)
 
 
 def loses_to_past(history: History, facts: RunFacts) -> Sign | None:
