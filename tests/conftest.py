@@ -83,7 +83,9 @@ async def _playwright() -> AsyncIterator["Playwright"]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def browser(_playwright: "Playwright", _chromium: "SharedChromium") -> AsyncIterator["Browser"]:
     """The worker's Chromium; what the test opens in it is closed with the test."""
-    browser = await _playwright.chromium.connect(_chromium.address())
+    from shared_chromium import connect_to
+
+    browser = await connect_to(_playwright.chromium, _chromium.address())
     yield browser
     await browser.close()
 

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserType, Playwright
+    from playwright.async_api import Browser, BrowserType, CDPSession, Playwright
 
 HOST_RELAY = str(Path(__file__).with_name("host_relay.py"))
 ADDRESS = "address"
@@ -81,7 +81,7 @@ def share_chromium(path: str, replace: Callable[[object, str, object], None] = s
     from attract.browser.chromium import EXPOSE_HEAP
 
     async def connect(chromium: BrowserType, **_switches: object) -> "Browser":
-        return await chromium.connect(await asyncio.to_thread(_address_at, path))
+        return await connect_to(chromium, await asyncio.to_thread(_address_at, path))
 
     async def start_host(*command: str, **more: Any) -> asyncio.subprocess.Process:
         if EXPOSE_HEAP not in command:
@@ -90,6 +90,31 @@ def share_chromium(path: str, replace: Callable[[object, str, object], None] = s
 
     replace(BrowserType, "launch", connect)
     replace(process, "asyncio", SimpleNamespace(**vars(asyncio) | {"create_subprocess_exec": start_host}))
+
+
+async def connect_to(chromium: "BrowserType", address: str) -> "Browser":
+    """The browser there; closing it closes its pages, as if it were a browser of one's own.
+
+    Playwright closes what it opened itself. Contexts that a session opened go with the session, which would
+    outlive the connection: a host's page would play on, and look for its server, until the last test is over.
+    """
+    browser = await chromium.connect(address)
+    sessions: list[CDPSession] = []
+    open_session, disconnect = browser.new_browser_cdp_session, browser.close
+
+    async def new_browser_cdp_session() -> "CDPSession":
+        sessions.append(await open_session())
+        return sessions[-1]
+
+    async def close() -> None:
+        for session in sessions:
+            with contextlib.suppress(Exception):
+                await session.detach()
+        await disconnect()
+
+    browser.new_browser_cdp_session = new_browser_cdp_session
+    browser.close = close
+    return browser
 
 
 def _address_at(path: str) -> str:
@@ -137,7 +162,7 @@ class _Server:
             writer.write(json.dumps({"event": kind, **detail}).encode() + b"\n")
 
         async def connect(chromium: "BrowserType", **_switches: object) -> "Browser":
-            return await chromium.connect(await self._chromium())
+            return await connect_to(chromium, await self._chromium())
 
         @contextlib.asynccontextmanager
         async def playwright() -> AsyncGenerator["Playwright"]:

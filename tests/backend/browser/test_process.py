@@ -7,6 +7,7 @@ from typing import Any
 
 import psutil
 import pytest
+from playwright.async_api import Browser
 
 from attract.browser.process import HostProcess
 from servers import served_page
@@ -36,6 +37,26 @@ async def test_it_opens_the_page_reports_the_console_and_leaves_no_process(page_
     await host.stop()
     _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
     assert alive == []
+
+
+@pytest.mark.usefixtures("one_browser")
+async def test_it_leaves_no_page_in_a_browser_that_others_use(browser: Browser, page_server: str) -> None:
+    opened = asyncio.Event()
+
+    def hear(event: dict[str, Any]) -> None:
+        if event["event"] == "open":
+            opened.set()
+
+    async def has_page() -> bool:
+        session = await browser.new_browser_cdp_session()
+        targets = (await session.send("Target.getTargets"))["targetInfos"]
+        return any(target["url"] == page_server for target in targets)
+
+    host = await HostProcess.start(page_server, hear)
+    await asyncio.wait_for(opened.wait(), 60)
+    assert await has_page()
+    await host.stop()
+    assert not await has_page()
 
 
 async def test_it_comes_back_when_the_browser_is_killed(page_server: str) -> None:
