@@ -19,7 +19,7 @@ export interface GameOptions {
   size?: readonly [width: number, height: number];
   /**
    * Of a page without an adapter: what players press, codes of keys and places in CSS pixels. Default: usual keys, nine places
-   * in turn, and what can be clicked in turn.
+   * in turn, and what can be clicked or dragged in turn.
    */
   inputs?: readonly (string | readonly [x: number, y: number])[];
   /** Whether the page draws, so that screenshots show it: slower. Default: false. */

@@ -1,7 +1,7 @@
 /** What is pressed in a page of which no inputs are known. */
 
-import { middleOf } from "../page-action.ts";
-import type { PageHands, PageWindow } from "../page-adapter.ts";
+import { middleOf, pressPointer } from "../page-action.ts";
+import type { PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
 import { type DiscreteSpace, discrete } from "../spaces.ts";
 import type { GivenAction } from "../values.ts";
 import { everyIn } from "./elements.ts";
@@ -21,15 +21,25 @@ export const SWIPES: Readonly<Record<string, readonly [x: number, y: number]>> =
   "swipe up": [0, -0.3],
   "swipe down": [0, 0.3],
 };
-/** Frames of a step, and of a press in it. */
+/** Frames of a step. */
 const STEP = 4;
-const PRESS = 2;
 const SIDE = 3;
 /** Places that come after one another are not neighbours: no divisor of SIDE * SIDE. */
 const STRIDE = 4;
 const MAX_ELEMENTS = 1_000;
 const BUTTONS = "button, input:not([type=file]), select, summary, [role=button], [onclick]";
 const LEADS_AWAY = "a[href]:not([href^='#']):not([href^='javascript:'])";
+const HELD = "[draggable=true]";
+const HELD_CURSORS = ["grab", "move"];
+/** Sides of a thing, as a share of the window's and in pixels. */
+const MAX_SHARE = 0.5;
+const MIN_PX = 8;
+/** Neighbours to which a thing is dragged as often as anywhere. */
+const NUM_NEAR = 4;
+/** So many turns further in a list of things: it seldom divides their number. */
+const FURTHER = 7;
+
+type Spot = readonly [x: number, y: number];
 
 /** Options of `definePageGame`. */
 export interface UsualInputs {
@@ -38,38 +48,69 @@ export interface UsualInputs {
   act(window: PageWindow, action: GivenAction, page: PageHands): void;
 }
 
+/** What the pointer does in the step under way of each page. */
+const aimed = new WeakMap<PageHands, PointerPlace | null>();
+
 /**
- * Usual keys, or swipes of a finger, beside two that go round: `press` presses another of nine places of the window in each step,
- * `button` another of the elements that look as if they could be clicked and lead to no other page. An action for each place and each
- * button would be tried too seldom.
+ * Usual keys, or swipes of a finger, beside three that go round: `press` presses another of nine places of the window in each step,
+ * `button` another of the elements that look as if they could be clicked and lead to no other page, and `drag` drags another thing
+ * of the page, or what is at a place. An action for each place and each button would be tried too seldom.
  */
 export function usualInputs({ touch = false }: { readonly touch?: boolean } = {}): UsualInputs {
-  const labels = ["nothing", ...Object.keys(touch ? SWIPES : KEYS), "press", "button"];
+  const labels = ["nothing", ...Object.keys(touch ? SWIPES : KEYS), "press", "button", "drag"];
   return {
     ticksPerStep: STEP,
     action: discrete(labels),
     act: (window, action, page) => {
       const label = labels[action as number];
       page.hold((touch ? undefined : KEYS[label]) ?? []);
-      const swipe = touch ? SWIPES[label] : undefined;
-      if (swipe !== undefined) {
-        const done = page.stepTick / (STEP - 1);
-        const [x, y] = swipe.map((share) => 0.5 + done * share);
-        page.point(x * window.innerWidth, y * window.innerHeight, done < 1);
-      } else if (page.stepTick === PRESS) {
+      if (page.stepTick === 0) {
+        // Pressed still, it would not be pressed again.
         page.lift();
-      } else if (page.stepTick === 0) {
-        const turn = Math.floor(page.ticks / STEP);
-        const places = label === "press" ? placesIn(window) : label === "button" ? buttonsIn(window) : [];
-        const place = places[turn % places.length];
-        if (place !== undefined) page.point(place[0], place[1], true);
+        aimed.set(page, placeOf(window, label, Math.floor(page.ticks / STEP)));
       }
+      const place = aimed.get(page);
+      if (place != null) pressPointer(place, page, page.stepTick / STEP, true);
     },
   };
 }
 
+function placeOf(window: PageWindow, label: string, turn: number): PointerPlace | null {
+  const { innerWidth, innerHeight } = window;
+  if (label === "drag") return dragIn(window, turn);
+  if (label in SWIPES) {
+    const [x, y] = SWIPES[label];
+    const middle = [0.5 * innerWidth, 0.5 * innerHeight] as const;
+    return [...middle, "drag", [middle[0] + x * innerWidth, middle[1] + y * innerHeight]];
+  }
+  const places = label === "press" ? placesIn(window) : label === "button" ? buttonsIn(window) : [];
+  return places[turn % places.length] ?? null;
+}
+
+/** In every second turn to a neighbour, else anywhere; null: there are not two things. */
+function dragIn(window: PageWindow, turn: number): PointerPlace | null {
+  const { innerWidth, innerHeight } = window;
+  const shown = shownIn(window);
+  const isSmall = (one: Element): boolean => {
+    const { width, height } = one.getBoundingClientRect();
+    const isThing = width < MAX_SHARE * innerWidth && height < MAX_SHARE * innerHeight;
+    return isThing && Math.min(width, height) >= MIN_PX && one.childElementCount === 0;
+  };
+  const isHeld = (one: Element): boolean =>
+    one.matches(HELD) || HELD_CURSORS.includes(window.getComputedStyle(one).cursor);
+  const [held, small] = [isHeld, isSmall].map((is) => middlesOf(shown.filter(is), window));
+  const things = small.length > 1 ? small : placesIn(window);
+  const froms = held.length > 0 ? held : things;
+  const [pair, far] = [Math.floor(turn / 2), turn % 2 === 0];
+  const from = froms[pair % froms.length];
+  const away = ([x, y]: Spot): number => Math.hypot(x - from[0], y - from[1]);
+  const others = things.filter((one) => away(one) >= MIN_PX).sort((a, b) => away(a) - away(b));
+  const nth = far ? FURTHER * pair : (pair + Math.floor(pair / froms.length)) % NUM_NEAR;
+  return others.length === 0 ? null : [...from, "drag", others[nth % others.length]];
+}
+
 /** Middles of the parts of the window. */
-function placesIn({ innerWidth, innerHeight }: PageWindow): (readonly [x: number, y: number])[] {
+function placesIn({ innerWidth, innerHeight }: PageWindow): Spot[] {
   return Array.from({ length: SIDE * SIDE }, (_, i) => {
     const place = (STRIDE * i) % (SIDE * SIDE);
     const [x, y] = [place % SIDE, Math.floor(place / SIDE)].map((at) => (at + 0.5) / SIDE);
@@ -78,22 +119,30 @@ function placesIn({ innerWidth, innerHeight }: PageWindow): (readonly [x: number
 }
 
 /** Middles of visible elements that look as if they could be clicked. */
-function buttonsIn(window: PageWindow): (readonly [x: number, y: number])[] {
+function buttonsIn(window: PageWindow): Spot[] {
   const isHand = (one: Element | null): boolean =>
     one !== null && window.getComputedStyle(one).cursor === "pointer";
+  const buttons = shownIn(window).filter(
+    (one) =>
+      (one.matches(BUTTONS) || (isHand(one) && !isHand(one.parentElement))) &&
+      !one.matches(":disabled") &&
+      one.closest(LEADS_AWAY) === null,
+  );
+  return middlesOf(buttons, window);
+}
+
+function shownIn(window: PageWindow): HTMLElement[] {
   return everyIn(window)
     .slice(0, MAX_ELEMENTS)
-    .filter(
-      (one) =>
-        (one.matches(BUTTONS) || (isHand(one) && !isHand(one.parentElement))) &&
-        !one.matches(":disabled") &&
-        one.closest(LEADS_AWAY) === null &&
-        one.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
-    )
-    .flatMap((one) => {
-      const place = middleOf(one, window);
-      if (place === null) return [];
-      const [x, y] = place;
-      return x > 0 && y > 0 && x < window.innerWidth && y < window.innerHeight ? [place] : [];
-    });
+    .filter((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
+}
+
+/** Of those that are in the window. */
+function middlesOf(found: readonly HTMLElement[], window: PageWindow): Spot[] {
+  return found.flatMap((one) => {
+    const place = middleOf(one, window);
+    if (place === null) return [];
+    const [x, y] = place;
+    return x > 0 && y > 0 && x < window.innerWidth && y < window.innerHeight ? [place] : [];
+  });
 }
