@@ -18,8 +18,8 @@ export interface GameOptions {
   /** Of a page without an adapter: size of its window in CSS pixels. Default: the device's, else 800 x 600. */
   size?: readonly [width: number, height: number];
   /**
-   * Of a page without an adapter: what players press, codes of keys and places in CSS pixels. Default: usual keys, nine places
-   * in turn, and what can be clicked or dragged in turn.
+   * Of a page without an adapter: what players press, codes of keys and places in CSS pixels. Default: usual keys, and in turn nine
+   * places and small elements, which are clicked and dragged.
    */
   inputs?: readonly (string | readonly [x: number, y: number])[];
   /** Whether the page draws, so that screenshots show it: slower. Default: false. */

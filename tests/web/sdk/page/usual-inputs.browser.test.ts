@@ -46,6 +46,18 @@ test("each of nine places is pressed and let go in a step of its own", () => {
   expect(new Set(points.map(({ x, y }) => `${x} ${y}`)).size).toBe(9);
 });
 
+test("cells of a board are pressed in every second step, whether they look like it or not", () => {
+  const cells = Array.from({ length: 4 }, (_, i) => `<i id="${i}" style="display: block; height: 20px"></i>`);
+  const { points } = pressed(
+    usualInputs(),
+    "press",
+    64,
+    `<main style="width: 40px">${cells.join("")}</main>`,
+  );
+  const ids = points.filter(({ tick }) => tick % 8 === 0).map(({ id }) => id);
+  expect(new Set(ids)).toEqual(new Set(["0", "1", "2", "3"]));
+});
+
 test("buttons are those that are shown, work, look like it and lead to no other page", () => {
   const html = `<style>body > * { display: block; width: 40px; height: 20px } .hand { cursor: pointer }</style>
     <button id="again">Play again</button><button id="off" disabled>Off</button>

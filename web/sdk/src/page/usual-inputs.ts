@@ -52,9 +52,9 @@ export interface UsualInputs {
 const aimed = new WeakMap<PageHands, PointerPlace | null>();
 
 /**
- * Usual keys, or swipes of a finger, beside three that go round: `press` presses another of nine places of the window in each step,
- * `button` another of the elements that look as if they could be clicked and lead to no other page, and `drag` drags another thing
- * of the page, or what is at a place. An action for each place and each button would be tried too seldom.
+ * Usual keys, or swipes of a finger, beside three that go round: `press` presses another of nine places of the window, or of
+ * its small elements, in each step, `button` another of the elements that look as if they could be clicked and lead to no other
+ * page, and `drag` drags another small element, or what is at a place. An action for each of them would be tried too seldom.
  */
 export function usualInputs({ touch = false }: { readonly touch?: boolean } = {}): UsualInputs {
   const labels = ["nothing", ...Object.keys(touch ? SWIPES : KEYS), "press", "button", "drag"];
@@ -83,22 +83,25 @@ function placeOf(window: PageWindow, label: string, turn: number): PointerPlace 
     const middle = [0.5 * innerWidth, 0.5 * innerHeight] as const;
     return [...middle, "drag", [middle[0] + x * innerWidth, middle[1] + y * innerHeight]];
   }
-  const places = label === "press" ? placesIn(window) : label === "button" ? buttonsIn(window) : [];
-  return places[turn % places.length] ?? null;
+  if (label === "press") return pressedIn(window, turn);
+  const buttons = label === "button" ? buttonsIn(window) : [];
+  return buttons[turn % buttons.length] ?? null;
+}
+
+/** In every second turn one of the page's things; of a canvas nothing is known but its places. */
+function pressedIn(window: PageWindow, turn: number): Spot {
+  const things = turn % 2 === 0 ? [] : thingsIn(window);
+  if (things.length > 0) return things[Math.floor(turn / 2) % things.length];
+  const places = placesIn(window);
+  return places[turn % places.length];
 }
 
 /** In every second turn to a neighbour, else anywhere; null: there are not two things. */
 function dragIn(window: PageWindow, turn: number): PointerPlace | null {
-  const { innerWidth, innerHeight } = window;
-  const shown = shownIn(window);
-  const isSmall = (one: Element): boolean => {
-    const { width, height } = one.getBoundingClientRect();
-    const isThing = width < MAX_SHARE * innerWidth && height < MAX_SHARE * innerHeight;
-    return isThing && Math.min(width, height) >= MIN_PX && one.childElementCount === 0;
-  };
   const isHeld = (one: Element): boolean =>
     one.matches(HELD) || HELD_CURSORS.includes(window.getComputedStyle(one).cursor);
-  const [held, small] = [isHeld, isSmall].map((is) => middlesOf(shown.filter(is), window));
+  const held = middlesOf(shownIn(window).filter(isHeld), window);
+  const small = thingsIn(window);
   const things = small.length > 1 ? small : placesIn(window);
   const froms = held.length > 0 ? held : things;
   const [pair, far] = [Math.floor(turn / 2), turn % 2 === 0];
@@ -107,6 +110,17 @@ function dragIn(window: PageWindow, turn: number): PointerPlace | null {
   const others = things.filter((one) => away(one) >= MIN_PX).sort((a, b) => away(a) - away(b));
   const nth = far ? FURTHER * pair : (pair + Math.floor(pair / froms.length)) % NUM_NEAR;
   return others.length === 0 ? null : [...from, "drag", others[nth % others.length]];
+}
+
+/** Middles of what is small, as cards, pieces and cells are, with what lies in it. */
+function thingsIn(window: PageWindow): Spot[] {
+  const { innerWidth, innerHeight } = window;
+  const small = shownIn(window).filter((one) => {
+    const { width, height } = one.getBoundingClientRect();
+    const isThing = width < MAX_SHARE * innerWidth && height < MAX_SHARE * innerHeight;
+    return isThing && Math.min(width, height) >= MIN_PX && one.closest(LEADS_AWAY) === null;
+  });
+  return middlesOf(small, window);
 }
 
 /** Middles of the parts of the window. */
