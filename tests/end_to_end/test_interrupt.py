@@ -1,6 +1,7 @@
 """Ctrl-C: the first ends in order with a policy and no process left; a stopped run goes on as `latest`."""
 
 import json
+import signal
 import time
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_
     words = ("eval", "stopped", "--episodes", "100000", "--json")
     command = AttractCommand(*words, runs_dir=tmp_path, has_own_browser=True)
     heard = Heard(command)
-    assert "s left" in heard.wait_for("of 100000 episodes after")
+    # On a slow machine no episode is over when it first says how far it is.
+    assert "of 100000 episodes after" in heard.wait_for(" s left")
     family = command.family()
     command.interrupt()
     assert command.process.stdout is not None
@@ -103,7 +105,8 @@ def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) ->
         command.interrupt()
         time.sleep(0.2)
     outcome = command.wait(30)
-    assert outcome.code == 130, outcome.stderr
+    # One that comes while Python itself ends kills it, and a shell says 130 of that as well.
+    assert outcome.code in (130, -signal.SIGINT), outcome.stderr
     assert_all_end(family)
 
 
