@@ -40,10 +40,11 @@ test: setup
 slowest:
 	@$(BIN)/python tests/durations.py
 
-# What `make test` leaves out to stay short: second ways through what it tests already.
+# What `make test` leaves out to stay short: second ways through what it tests already. Two at a
+# time: most of them train, and of three each had too little of two cores.
 long: setup
 	npx vitest run --tagsFilter=long
-	$(BIN)/python -m pytest -p no:rerunfailures -n $(PROCESSES) --dist loadfile -m "long and not soak and not alone"
+	$(BIN)/python -m pytest -p no:rerunfailures -n 2 --dist loadfile -m "long and not soak and not alone"
 	$(BIN)/python -m pytest -p no:rerunfailures -m "alone and long" $(ALONE)
 
 # The long proofs of docs/contributing/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.

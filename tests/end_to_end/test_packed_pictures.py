@@ -175,6 +175,7 @@ async def test_rows_are_the_same_bytes_as_without_packing(tmp_path: Path) -> Non
     assert packed.bytes_per_step() < 0.3 * plain.bytes_per_step()
 
 
+@pytest.mark.alone
 @pytest.mark.long
 async def test_a_worker_deflates_where_the_connection_is_slow_and_only_there(tmp_path: Path) -> None:
     quick = await played(tmp_path / "quick", segments=MANY)
