@@ -1,5 +1,6 @@
 """The `attract` command, also as `python -m attract`: Ctrl-C ends it without a traceback from the start."""
 
+import atexit
 import os
 import signal
 
@@ -15,6 +16,8 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(INTERRUPTED))
+        # Called last of all. Python would let Ctrl-C kill it while it tears down, with the exit code known.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     from attract.cli import main as run_command
 
     run_command()

@@ -43,3 +43,22 @@ def test_an_early_ctrl_c_is_130_and_silent(module: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOOK, module, "train", "cartpole", "--no-check", "--port", "0"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (INTERRUPTED, "", "")
+
+
+LATE = """
+import os, signal, sys
+from attract.__main__ import main
+
+class Torn:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+        kill(pid, number)
+
+torn = Torn()
+sys.argv = ["attract", "--version"]
+main()
+"""
+
+
+def test_a_ctrl_c_while_python_tears_down_changes_no_exit_code() -> None:
+    ended = subprocess.run([sys.executable, "-c", LATE], capture_output=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")

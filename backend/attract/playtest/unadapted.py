@@ -57,8 +57,8 @@ def playable(adapter: str, unfinished: list[str], device: DeviceName | None = No
 def usual_inputs(adapter: str, device: DeviceName | None) -> str:
     """What `playable` has done where no controls were found, in words."""
     if _is_touched(adapter, device):
-        return "a finger taps, swipes and drags, buttons are tapped"
-    return "usual keys, places and buttons are pressed, things are dragged"
+        return "a finger swipes, and taps and drags places and elements"
+    return "usual keys are pressed, places and elements clicked and dragged"
 
 
 def _is_touched(text: str, device: DeviceName | None) -> bool:

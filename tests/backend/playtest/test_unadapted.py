@@ -64,6 +64,6 @@ def test_on_a_device_for_fingers_a_finger_taps_and_swipes_where_nothing_was_foun
     assert "...usualInputs()," in playable(found["adapter"], found["unfinished"], "desktop@2x")
     said = [usual_inputs(by_itself, None), usual_inputs(FOUND, "tablet"), usual_inputs(FOUND, None)]
     assert said == [
-        *["a finger taps, swipes and drags, buttons are tapped"] * 2,
-        "usual keys, places and buttons are pressed, things are dragged",
+        *["a finger swipes, and taps and drags places and elements"] * 2,
+        "usual keys are pressed, places and elements clicked and dragged",
     ]

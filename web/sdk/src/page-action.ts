@@ -15,7 +15,7 @@ import { POINTER_INPUTS } from "./page-inputs.gen.ts";
 import type { NamedAction } from "./spaces.ts";
 
 const NO_KEYS: readonly string[] = [];
-/** What each page's `click` has named for the step under way. */
+/** Where the pointer of each page goes in the step under way. */
 const aimed = new WeakMap<PageHands, PointerPlace | null>();
 
 /**
@@ -35,13 +35,7 @@ export function pressAction(
     return;
   }
   if (click !== undefined) {
-    if (hands.stepTick === 0) {
-      // Pressed still, it would not be pressed again.
-      hands.lift();
-      aimed.set(hands, placeOf(click(window, action), window));
-    }
-    const place = aimed.get(hands);
-    if (place != null) pressPointer(place, hands, progress, true);
+    pressAimed(() => placeOf(click(window, action), window), hands, progress);
     return;
   }
   const isOver = taps && progress >= 0.5;
@@ -63,6 +57,21 @@ export function pressAction(
   const label = labels[action as number];
   if (keys.length === 1) hands.hold(isOver ? NO_KEYS : (keys[0][label] ?? NO_KEYS));
   pressPointer(pointers[label] ?? null, hands, progress, taps);
+}
+
+/**
+ * Has the pointer do what `aim` names when a step begins; it is let go halfway through.
+ *
+ * @param progress how much of the step has passed, from 0 to below 1.
+ */
+export function pressAimed(aim: () => PointerPlace | null, hands: PageHands, progress: number): void {
+  if (hands.stepTick === 0) {
+    // Pressed still, it would not be pressed again.
+    hands.lift();
+    aimed.set(hands, aim());
+  }
+  const place = aimed.get(hands);
+  if (place != null) pressPointer(place, hands, progress, true);
 }
 
 /**

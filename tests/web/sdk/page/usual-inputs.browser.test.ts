@@ -47,15 +47,20 @@ test("each of nine places is pressed and let go in a step of its own", () => {
 });
 
 test("cells of a board are pressed in every second step, whether they look like it or not", () => {
-  const cells = Array.from({ length: 4 }, (_, i) => `<i id="${i}" style="display: block; height: 20px"></i>`);
-  const { points } = pressed(
-    usualInputs(),
-    "press",
-    64,
-    `<main style="width: 40px">${cells.join("")}</main>`,
-  );
+  const cell = (i: number): string => `<i id="${i}" style="display: block; width: 40px; height: 20px"></i>`;
+  const { points } = pressed(usualInputs(), "press", 64, [0, 1, 2, 3].map(cell).join(""));
   const ids = points.filter(({ tick }) => tick % 8 === 0).map(({ id }) => id);
   expect(new Set(ids)).toEqual(new Set(["0", "1", "2", "3"]));
+});
+
+test("nothing is pressed or dragged where a link to another page lies", () => {
+  const html = `<style>body { margin: 0 } li, a, b { display: block; width: 60px; height: 40px }</style>
+    <ul style="margin: 0; padding: 0"><li><a id="away" href="other.html"></a></li></ul><b id="cell"></b>`;
+  const ids = ["press", "drag"].flatMap((label) =>
+    pressed(usualInputs(), label, 160, html).points.flatMap(({ tick, id }) => (tick % 4 === 0 ? [id] : [])),
+  );
+  expect(ids).toContain("cell");
+  expect(ids).not.toContain("away");
 });
 
 test("buttons are those that are shown, work, look like it and lead to no other page", () => {

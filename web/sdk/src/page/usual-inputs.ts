@@ -1,6 +1,6 @@
 /** What is pressed in a page of which no inputs are known. */
 
-import { middleOf, pressPointer } from "../page-action.ts";
+import { middleOf, pressAimed } from "../page-action.ts";
 import type { PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
 import { type DiscreteSpace, discrete } from "../spaces.ts";
 import type { GivenAction } from "../values.ts";
@@ -48,9 +48,6 @@ export interface UsualInputs {
   act(window: PageWindow, action: GivenAction, page: PageHands): void;
 }
 
-/** What the pointer does in the step under way of each page. */
-const aimed = new WeakMap<PageHands, PointerPlace | null>();
-
 /**
  * Usual keys, or swipes of a finger, beside three that go round: `press` presses another of nine places of the window, or of
  * its small elements, in each step, `button` another of the elements that look as if they could be clicked and lead to no other
@@ -64,15 +61,16 @@ export function usualInputs({ touch = false }: { readonly touch?: boolean } = {}
     act: (window, action, page) => {
       const label = labels[action as number];
       page.hold((touch ? undefined : KEYS[label]) ?? []);
-      if (page.stepTick === 0) {
-        // Pressed still, it would not be pressed again.
-        page.lift();
-        aimed.set(page, placeOf(window, label, Math.floor(page.ticks / STEP)));
-      }
-      const place = aimed.get(page);
-      if (place != null) pressPointer(place, page, page.stepTick / STEP, true);
+      const turn = Math.floor(page.ticks / STEP);
+      pressAimed(() => stayingAt(window, placeOf(window, label, turn)), page, page.stepTick / STEP);
     },
   };
+}
+
+/** Null where a link to another page lies. */
+function stayingAt({ document }: PageWindow, place: PointerPlace | null): PointerPlace | null {
+  if (place === null) return null;
+  return document.elementFromPoint(place[0], place[1])?.closest(LEADS_AWAY) == null ? place : null;
 }
 
 function placeOf(window: PageWindow, label: string, turn: number): PointerPlace | null {
@@ -100,8 +98,9 @@ function pressedIn(window: PageWindow, turn: number): Spot {
 function dragIn(window: PageWindow, turn: number): PointerPlace | null {
   const isHeld = (one: Element): boolean =>
     one.matches(HELD) || HELD_CURSORS.includes(window.getComputedStyle(one).cursor);
-  const held = middlesOf(shownIn(window).filter(isHeld), window);
-  const small = thingsIn(window);
+  const shown = shownIn(window);
+  const held = middlesOf(shown.filter(isHeld), window);
+  const small = thingsIn(window, shown);
   const things = small.length > 1 ? small : placesIn(window);
   const froms = held.length > 0 ? held : things;
   const [pair, far] = [Math.floor(turn / 2), turn % 2 === 0];
@@ -113,12 +112,12 @@ function dragIn(window: PageWindow, turn: number): PointerPlace | null {
 }
 
 /** Middles of what is small, as cards, pieces and cells are, with what lies in it. */
-function thingsIn(window: PageWindow): Spot[] {
+function thingsIn(window: PageWindow, shown = shownIn(window)): Spot[] {
   const { innerWidth, innerHeight } = window;
-  const small = shownIn(window).filter((one) => {
+  const small = shown.filter((one) => {
     const { width, height } = one.getBoundingClientRect();
     const isThing = width < MAX_SHARE * innerWidth && height < MAX_SHARE * innerHeight;
-    return isThing && Math.min(width, height) >= MIN_PX && one.closest(LEADS_AWAY) === null;
+    return isThing && Math.min(width, height) >= MIN_PX;
   });
   return middlesOf(small, window);
 }
