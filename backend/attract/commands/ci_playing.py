@@ -302,7 +302,7 @@ async def _judged(
     ]
     if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
-    check_played(played, findings, plan.seconds, is_written=options.update_baseline)
+    check_played(played, findings, plan, is_written=options.update_baseline)
     check_moved(played, findings, chosen.inputs, knows_inputs=chosen.knows_inputs)
     if options.update_baseline and path is not None:
         whole = Baseline(
@@ -381,18 +381,20 @@ def without_dead_ends(played: Played, findings: Sequence[BuildFinding]) -> list[
     return others
 
 
-def check_played(
-    played: Played, findings: Sequence[BuildFinding], seconds: float, *, is_written: bool
-) -> None:
+def check_played(played: Played, findings: Sequence[BuildFinding], plan: Plan, *, is_written: bool) -> None:
     """Raises: AttractError: nothing was played, so nothing is known of a game without a finding.
 
     Args:
         is_written: whether a baseline is to be written.
     """
-    if not played.outcomes.num_episodes and (is_written or not findings):
+    outcomes = played.outcomes
+    # Of a page that is left at the first click only the idle player's episodes come to an end.
+    wanted = {*plan.players} - {"idle"} or {*plan.players}
+    if not any(outcomes.players.get(name) for name in wanted) and (is_written or not findings):
+        what = "episode with input" if outcomes.num_episodes else "episode"
         why = played.problems.get("error", "give it more time by --seconds")
-        raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
-    is_failed = all(outcome.end_reason == "failed" for outcome in played.outcomes.each())
+        raise AttractError(f"no {what} came to its end in {plan.seconds:.0f} s: {why}")
+    is_failed = all(outcome.end_reason == "failed" for outcome in outcomes.each())
     if is_failed and not any(finding.level == "error" for finding in findings):
         # A rule passes a fault in a build that plays: of one that never did nothing is known.
         what = f": {findings[0].text}" if findings else ""

@@ -1,6 +1,7 @@
 """`attract ci` and `attract difficulty`: what they play and judge, and the files they write."""
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from attract.playtest.baseline import Baseline, write_baseline
 from attract.playtest.difficulty import Step, ValueDifficulty
 from attract.playtest.findings import Build
 from attract.playtest.outcomes import Outcome, Outcomes
-from attract.playtest.plan import Played
+from attract.playtest.plan import Plan, Played
 from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.playtest.report import BuildFinding, Report
 from attract.playtest.report_page import EpisodePictures
@@ -38,6 +39,7 @@ from fake_worker import counting_game
 from recorded_episodes import failed, found, recorded, report
 from socket_fleet import DESCRIPTION
 
+PLAN = Plan(game=counting_game(), players=["idle", "random"], seed=Seed(low=0, high=0), seconds=100.0)
 BASELINE = Baseline(game="Snake-v1", build="a" * 64, seed=Seed(low=0, high=0), max_steps=3000)
 
 
@@ -97,12 +99,21 @@ def test_more_recorded_episodes_than_can_be_played_are_refused(tmp_path: Path) -
 
 def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
     with pytest.raises(AttractError, match="no episode came to its end in 100 s: give it more time"):
-        check_played(Played(), [], 100.0, is_written=False)
+        check_played(Played(), [], PLAN, is_written=False)
     with pytest.raises(AttractError, match="no episode came to its end"):
-        check_played(Played(), [finding("error", "it hangs")], 100.0, is_written=True)
-    check_played(Played(), [finding("error", "it hangs")], 100.0, is_written=False)
-    played = Played(outcomes=Outcomes({"idle": {0: Outcome("terminated", {})}}))
-    check_played(played, [], 100.0, is_written=True)
+        check_played(Played(), [finding("error", "it hangs")], PLAN, is_written=True)
+    check_played(Played(), [finding("error", "it hangs")], PLAN, is_written=False)
+    played = Played(outcomes=Outcomes({"random": {0: Outcome("terminated", {})}}))
+    check_played(played, [], PLAN, is_written=True)
+
+
+def test_a_game_that_only_the_player_without_input_ends_does_not_pass() -> None:
+    played = Played(outcomes=Outcomes({"idle": {0: Outcome("terminated", {})}}), drilled={"soft-lock"})
+    with pytest.raises(AttractError, match="no episode with input came to its end in 100 s: give it more"):
+        check_played(played, [], PLAN, is_written=False)
+    check_played(played, [finding("error", "it hangs")], PLAN, is_written=False)
+    # A project that asks for this player alone has what it wants.
+    check_played(played, [], replace(PLAN, players=["idle"]), is_written=True)
 
 
 def test_a_rule_passes_no_build_that_fails_in_every_episode() -> None:
@@ -110,10 +121,10 @@ def test_a_rule_passes_no_build_that_fails_in_every_episode() -> None:
     warned = finding("error", "it throws").model_copy(update={"level": "warn"})
     for findings in ([warned], []):
         with pytest.raises(AttractError, match="every episode failed"):
-            check_played(Played(outcomes=failed), findings, 100.0, is_written=False)
-    check_played(Played(outcomes=failed), [finding("error", "it throws")], 100.0, is_written=False)
+            check_played(Played(outcomes=failed), findings, PLAN, is_written=False)
+    check_played(Played(outcomes=failed), [finding("error", "it throws")], PLAN, is_written=False)
     failed.players["random"][0] = Outcome("terminated", {})
-    check_played(Played(outcomes=failed), [warned], 100.0, is_written=False)
+    check_played(Played(outcomes=failed), [warned], PLAN, is_written=False)
 
 
 def test_a_game_that_no_player_moves_was_not_played() -> None:

@@ -67,6 +67,25 @@ test("a page that asks to be loaded anew stays, and that it has asked is known u
   expect(clock.isReloadDue).toBe(false);
 });
 
+test.each([
+  ["an address", `location.href = "data:text/html,elsewhere"`, true],
+  ["a link", `document.body.append(link); link.click()`, true],
+  ["a link that downloads", `document.body.append(link); link.download = "a.txt"; link.click()`, false],
+  ["a link that the page refuses", `link.onclick = () => false; link.click()`, false],
+  ["mail", `location.href = "mailto:a@b.example"`, false],
+  ["a place in the page", `location.hash = "#two"`, false],
+  ["a route that the page takes over", `takesOver = true; location.href = location.href + "?two"`, false],
+  ["a reload", `location.reload()`, false],
+])("%s is or is no other address, and that is known at once", async (_name, code, isLeaving) => {
+  const { run, clock } = await servedPage();
+  run(`takesOver = false; navigation.addEventListener("navigate", (event) => {
+      if (takesOver) event.intercept({ async handler() {} });
+    });
+    link = Object.assign(document.createElement("a"), { href: "data:text/html,elsewhere" });`);
+  run(code);
+  expect(clock.isLeaving).toBe(isLeaving);
+});
+
 test("an area is a Storage: a page may add to its prototype, and what does not fit is refused", () => {
   const { run } = heldPage();
   expect(

@@ -63,6 +63,8 @@ export interface Surroundings {
   isHuman: boolean;
   /** The page asked to be reloaded. The clock does not reload it: the player of the game takes a fresh page. */
   isReloadDue: boolean;
+  /** The page asked for another address, which the browser goes to in its own time. */
+  readonly isLeaving: boolean;
   lock: Lock;
   /** As if nothing had ever been kept: storage and cookies are empty. */
   clearStorage(): void;
@@ -80,13 +82,21 @@ export function installSurroundings(
   isWhole: boolean,
 ): Surroundings {
   installStorage(window, time, kept);
+  let leave: NavigateEventLike | null = null;
   const state: Surroundings = {
     isHuman: false,
     isReloadDue: false,
+    // A router takes over some of what it hears of, and is at the new address then.
+    get isLeaving() {
+      return leave !== null && !leave.defaultPrevented && leave.destination.url !== window.location.href;
+    },
     lock: { element: null },
     clearStorage: () => kept.clear(),
   };
-  if (isWhole) holdReloads(window, state);
+  if (isWhole)
+    holdReloads(window, state, (event) => {
+      leave = event;
+    });
   for (const name of REAL_EVENTS) {
     const byHand = BY_HAND.test(name);
     const swallow = (event: Event): void => {
@@ -161,21 +171,30 @@ function pretend(
 /** As far as it is needed of the Navigation API, which not every browser has. */
 interface NavigateEventLike extends Event {
   readonly destination: { readonly url: string; readonly sameDocument: boolean };
+  readonly downloadRequest: string | null;
   readonly formData: FormData | null;
   readonly sourceElement?: Element | null;
 }
 
+/** Addresses of pages: others, such as `mailto:`, leave the page where it is. */
+const PAGES = /^(https?|about|blob|data):/;
+
 /** Many games reload their page when they are over: by `location.reload()`, or a link to themselves. */
-function holdReloads(window: Page, state: { isReloadDue: boolean }): void {
+function holdReloads(
+  window: Page,
+  state: { isReloadDue: boolean },
+  onLeave: (event: NavigateEventLike) => void,
+): void {
   const { navigation } = window as unknown as { navigation?: EventTarget };
   navigation?.addEventListener("navigate", (event) => {
-    const { destination, formData, sourceElement } = event as NavigateEventLike;
+    const { destination, downloadRequest, formData, sourceElement } = event as NavigateEventLike;
     const { url, sameDocument } = destination;
     if (sameDocument || !event.cancelable) return;
     const isReload = pageOf(url) === pageOf(window.location.href);
     // What a form sends is refused, which would leave an error in the place of the page.
     if (isReload || formData !== null || sourceElement?.closest("form") != null) event.preventDefault();
     state.isReloadDue ||= isReload;
+    if (downloadRequest === null && PAGES.test(url)) onLeave(event as NavigateEventLike);
   });
 }
 

@@ -239,6 +239,11 @@ export class VirtualClock {
     return this.#surroundings.isReloadDue;
   }
 
+  /** Whether the page has asked for another address, however long the browser takes to go there. */
+  get isLeaving(): boolean {
+    return this.#surroundings.isLeaving;
+  }
+
   /** A person plays: what they do reaches the page. */
   set isHuman(isHuman: boolean) {
     this.#surroundings.isHuman = isHuman;

@@ -71,6 +71,17 @@ test("each step clicks the cell of its action once, and no other, in sight or no
   expect(clicks).toEqual(["left", "left", "right", "left"]);
 });
 
+test("a page that asks for another address is no game from that tick on, and one that does so at its end is over", async () => {
+  const leaves = "if (held.Space && ticks >= 12) location.href = 'data:text/html,elsewhere';";
+  const instance = await begun(hop({ ticksPerStep: 1 }, leaves));
+  // One tick after the restart belongs to the start.
+  for (let step = 0; step < 10; step++) instance.step(1);
+  expect(() => instance.step(1)).toThrow("went to another address");
+  const ends = await begun(hop({ over: (w) => w.look().ticks >= 12 }, leaves));
+  while (!ends.episodeOver) ends.step(1);
+  expect(ends.endReason).toBe("terminated");
+});
+
 test("the same seed gives the same play, after another episode, in another page, drawn or not", async () => {
   const play = (instance: Instance, episode: number): number[] => {
     instance.start(episode);

@@ -218,6 +218,11 @@ export class PageFrame implements PageHands {
     return this.clock.isReloadDue;
   }
 
+  /** Raises where the page has asked for another address: in the frame in which it did, whatever the browser does meanwhile. */
+  checkAddress(): void {
+    if (this.clock.isLeaving) throw goneError();
+  }
+
   /** What `thrown` is an error of: a page that is being left answers in its own ways. */
   explain(thrown: unknown): unknown {
     return this.#isGone || this.#element.contentDocument !== this.#document ? goneError() : ownError(thrown);

@@ -15,7 +15,7 @@ import { thrownByGame } from "attract/errors";
 import { pressAction } from "attract/page-action";
 import type { Allowed, PageAdapter, PageWindow } from "attract/page-adapter";
 import { besidePixels } from "attract/page-pixels";
-import type { PageFrame } from "./page-frame.ts";
+import { isOver, type PageFrame } from "./page-frame.ts";
 
 const WORD = 2 ** 32;
 
@@ -304,12 +304,13 @@ export class PageGame implements Game {
 
   /** A page that asked for a reload is over for all agents. */
   #over(frame: PageFrame): PerAgent<boolean> {
-    return frame.isReloadDue || kept(this.#adapter.over(frame.window));
+    const over = frame.isReloadDue || kept(this.#adapter.over(frame.window));
+    if (!isOver(over)) frame.checkAddress();
+    return over;
   }
 
   get #isOver(): boolean {
-    const { terminated } = this.#result;
-    return typeof terminated === "boolean" ? terminated : Array.from(terminated ?? []).every(Boolean);
+    return isOver(this.#result.terminated ?? []);
   }
 
   #leave(isWhole: boolean): void {
