@@ -54,6 +54,28 @@ function frame() { document.querySelector("h1").textContent = ++ticks; requestAn
 requestAnimationFrame(frame);
 window.look = () => ticks;
 </script>"""
+AIMED_GAME = """
+import { box, definePageGame, discrete, mixed } from "attract/page";
+export default definePageGame({
+  id: "Aimed-v1", page: "aimed.html", size: [400, 200], observation: box({ shape: [1] }), maxSeconds: 600,
+  action: mixed({ aim: box({ shape: [2], low: 0, high: [400, 200] }),
+    button: discrete(["hold", "fire", "mine"]), legs: discrete(["stand", "run"]) }),
+  pointers: { aim: "move", fire: "press", mine: "right" }, keys: { run: ["KeyR"] }, taps: true,
+  observe: () => [0], score: (w) => w.hits, over: () => false, reset: "reload",
+});
+"""
+AIMED_PAGE = """<!doctype html><pre id=at></pre><script>
+window.hits = 0;
+const held = new Set();
+addEventListener("keydown", ({ code }) => held.add(code));
+addEventListener("keyup", ({ code }) => held.delete(code));
+addEventListener("pointermove", ({ clientX, clientY }) => { at.textContent = `${clientX} ${clientY}`; });
+addEventListener("pointerdown", ({ button, clientX, clientY }) => {
+  if (Math.hypot(clientX - 300, clientY - 50) < 9) hits++;
+  at.textContent = `${button} ${Math.round(clientX)} ${Math.round(clientY)} ${[...held]}`;
+});
+requestAnimationFrame(function frame() { requestAnimationFrame(frame); });
+</script>"""
 SHOWN = 'iframe[style*="scale"]'
 """The page that plays, in its thread's document; others are kept ready beside it, unseen."""
 BOX = """(element) => {
@@ -259,6 +281,41 @@ async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path, 
             await page.mouse.down()
             await expect(score).not_to_have_text("0")
             await page.mouse.up()
+
+
+@pytest.mark.long
+async def test_a_mouse_aims_where_its_place_is_part_of_the_action(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "aimed.page.ts").write_text(AIMED_GAME)
+    (tmp_path / "aimed.html").write_text(AIMED_PAGE)
+    with serve(tmp_path / "runs", "--project-dir", str(tmp_path)) as address:
+        async with open_page(browser, address, moves=True) as (page, _):
+            await start_training(page, "Aimed")
+            await page.get_by_role("button", name="Play yourself").click()
+            play = page.get_by_test_id("play")
+            await expect(play).to_contain_text("Keys: R, and the pointer")
+            await page.get_by_role("button", name="Play", exact=True).click()
+            shown = await shown_in(page, PLAY, (400, 200))
+            at = thread_of(page, PLAY).frame_locator(SHOWN).locator("#at")
+            corner = await play.bounding_box()
+            assert corner is not None
+
+            async def point(x: float, y: float) -> None:
+                left, top = shown.at(x, y)
+                await page.mouse.move(corner["x"] + left, corner["y"] + top)
+
+            # It is followed without a press, and each button does what its label does.
+            await point(100, 150)
+            await expect(at).to_have_text(re.compile(r"^(99|100|101)\S* (149|150|151)\S*$"))
+            await page.keyboard.down("KeyR")
+            await point(300, 50)
+            await page.mouse.down()
+            await expect(at).to_have_text(re.compile(r"^0 (299|300|301) (49|50|51) KeyR$"))
+            await page.mouse.up()
+            await page.keyboard.up("KeyR")
+            await point(20, 180)
+            await page.mouse.down(button="right")
+            await expect(at).to_have_text(re.compile(r"^2 (19|20|21) (179|180|181) $"))
+            await page.mouse.up(button="right")
 
 
 @pytest.mark.long

@@ -2,7 +2,8 @@
 
 import { createSampler } from "@attract/worker/policy/sampler";
 import { KeyRelay } from "@attract/worker/stage/key-relay";
-import { nearestPointer, pointerKeys } from "@attract/worker/stage/pointer-keys";
+import { pointerKeys, pointerPlaces, pointOnPage, pressedPointer } from "@attract/worker/stage/pointer-keys";
+import { definePageGame } from "attract/page";
 import { createKeyboard } from "attract/page/keyboard";
 import { box, discrete, mixed, multiDiscrete } from "attract/spaces";
 import { describe, expect, it, test } from "vitest";
@@ -89,25 +90,55 @@ describe("KeyRelay", () => {
 });
 
 /** A page of 400 x 200 on a screen of 300 x 300: half as large as it is would be 200 x 100, it is 300 x 150, 75 from the top. */
-const PLACES = { size: [400, 200], places: { left: [100, 100], right: [300, 100, "move"] } } as const;
+const PLACES = {
+  size: [400, 200],
+  places: { left: [100, 100], right: [300, 100, "move"] },
+  hows: null,
+} as const;
 const SCREEN = { width: 300, height: 300 };
 
 test.each([
-  [{ x: 0, y: 75 }, "pointer:left"],
-  [{ x: 149, y: 150 }, "pointer:left"],
-  [{ x: 151, y: 150 }, "pointer:right"],
-  [{ x: 300, y: 225 }, "pointer:right"],
-  [{ x: 151, y: 74 }, null],
-  [{ x: 151, y: 226 }, null],
-])("a press at %o is %s", (point, code) => {
-  expect(nearestPointer(PLACES, SCREEN, point)).toBe(code);
+  [{ x: 0, y: 75 }, { x: 0, y: 0 }, "pointer:left"],
+  [{ x: 149, y: 150 }, { x: 198.66666666666666, y: 100 }, "pointer:left"],
+  [{ x: 151, y: 150 }, { x: 201.33333333333334, y: 100 }, "pointer:right"],
+  [{ x: 300, y: 225 }, { x: 400, y: 200 }, "pointer:right"],
+  [{ x: 151, y: 74 }, null, null],
+  [{ x: 151, y: 226 }, null, null],
+])("a press at %o is one at %o of the page, %s", (point, ofPage, code) => {
+  const found = pointOnPage(PLACES.size, SCREEN, point);
+  expect(found).toEqual(ofPage);
+  expect(found === null ? null : pressedPointer(PLACES, found, 1)).toBe(code);
 });
 
 test("there is nothing to point at without places", () => {
-  expect(nearestPointer({ size: [4, 4], places: {} }, SCREEN, { x: 150, y: 150 })).toBeNull();
+  expect(pressedPointer({ size: [4, 4], places: {}, hows: null }, { x: 1, y: 1 }, 1)).toBeNull();
+  expect(pointerPlaces({ size: [4, 4], pointers: {} } as never)).toBeNull();
 });
 
 test("each place's key stands for its action", () => {
-  const adapter = { labels: ["wait", "left", "right"], pointers: PLACES.places };
-  expect(pointerKeys(adapter as never)).toEqual({ "pointer:left": 1, "pointer:right": 2 });
+  const page = { labels: ["wait", "left", "right"], pointers: PLACES.places };
+  expect(pointerKeys({ page } as never)).toEqual({ "pointer:left": 1, "pointer:right": 2 });
+});
+
+test("where the pointer's place is part of the action, its buttons press the labels that do so", () => {
+  const definition = definePageGame({
+    id: "Aim-v1",
+    page: "index.html",
+    observation: box({ shape: [1], low: 0, high: 1 }),
+    observe: () => [0],
+    score: () => 0,
+    over: () => false,
+    action: mixed({
+      aim: box({ shape: [2], low: 0, high: [400, 200] }),
+      button: discrete(["hold", "fire", "mine"]),
+      legs: discrete(["stand", "run"]),
+    }),
+    keys: { run: ["ShiftLeft"] },
+    pointers: { aim: "move", fire: "press", mine: "right" },
+  });
+  const places = pointerPlaces(definition.page!)!;
+  expect(places.hows).toEqual({ fire: "press", mine: "right" });
+  const codes = [0, 1, 2, 3, 4].map((buttons) => pressedPointer(places, { x: 9, y: 9 }, buttons));
+  expect(codes).toEqual([null, "pointer:fire", "pointer:mine", "pointer:fire", null]);
+  expect(pointerKeys(definition)).toEqual({ "pointer:fire": [1, 0, 0, 0], "pointer:mine": [2, 0, 0, 0] });
 });

@@ -1,6 +1,6 @@
-/** A person's hands on a game's screen: keys from the keyboard, and the pointer where the game's page has places for it. */
+/** A person's hands on a game's screen: keys from the keyboard, and the pointer where the game's page has a use for it. */
 
-import { nearestPointer, type PointerPlaces } from "@attract/worker/stage/pointer-keys";
+import { type PointerPlaces, pointOnPage, pressedPointer } from "@attract/worker/stage/pointer-keys";
 import { useWindowEvent } from "@mantine/hooks";
 import { type PointerEvent as ReactPointerEvent, type RefObject, useRef } from "react";
 import type { Stage } from "../game/stage.ts";
@@ -23,7 +23,9 @@ export interface HandsOptions {
 type Handlers = Record<
   "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel",
   (event: ReactPointerEvent<HTMLElement>) => void
-> & { onClick: (event: { target: unknown }) => void };
+> & { onClick: (event: { target: unknown }) => void; onContextMenu: (event: Event) => void };
+
+type Event = { preventDefault: () => void };
 
 /** Listens to keys while the component is mounted; returns the screen's pointer handlers. */
 export function useHands({
@@ -61,10 +63,15 @@ export function useHands({
     if (code !== null) stage.current?.send({ type: "press", code });
     held.current = code;
   };
+  /** The code of what the pointer presses; null: nothing. Where the action has its place, the stage hears of that first. */
   const codeAt = (event: ReactPointerEvent<HTMLElement>): string | null => {
     const screen = frame.current?.querySelector("canvas")?.getBoundingClientRect();
     if (pointers === null || screen === undefined) return null;
-    return nearestPointer(pointers, screen, { x: event.clientX - screen.x, y: event.clientY - screen.y });
+    const { clientX, clientY, buttons } = event;
+    const point = pointOnPage(pointers.size, screen, { x: clientX - screen.x, y: clientY - screen.y });
+    if (point === null) return null;
+    if (pointers.hows !== null) stage.current?.send({ type: "aim", ...point });
+    return pressedPointer(pointers, point, buttons);
   };
   const isOnButton = (target: unknown) => (target as Element).closest("button") !== null;
   return {
@@ -76,10 +83,14 @@ export function useHands({
       hold(codeAt(event));
     },
     onPointerMove(event) {
-      if (held.current !== null) hold(codeAt(event) ?? held.current);
+      if (held.current !== null || pointers?.hows != null) {
+        const code = codeAt(event);
+        if (held.current !== null) hold(code ?? held.current);
+      }
     },
     onPointerUp: () => hold(null),
     onPointerCancel: () => hold(null),
+    onContextMenu: (event) => pointers?.hows != null && event.preventDefault(),
     onClick(event) {
       if (!isOnButton(event.target) && !isPlaying) onPress();
     },

@@ -153,7 +153,7 @@ export function Play({ runId, reference, seats, version, parameters, onKept }: P
         {error === null && mayBegin && (
           <Over
             title={phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
-            text={handsText(names, pointers !== null)}
+            text={handsText(names, pointers)}
           >
             <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
           </Over>
@@ -212,10 +212,11 @@ function named(played: RecordedEpisode["seats"], seats: readonly string[]): Reco
   );
 }
 
-function handsText(names: string, canPoint: boolean): string {
+function handsText(names: string, pointers: PointerPlaces | null): string {
   const keys = names === "" ? "" : `Keys: ${names}`;
-  if (!canPoint) return keys || "This game names no keys.";
-  return keys === "" ? "Play with the pointer." : `${keys}, or the pointer`;
+  if (pointers === null) return keys || "This game names no keys.";
+  if (keys === "") return "Play with the pointer.";
+  return `${keys}, ${pointers.hows === null ? "or" : "and"} the pointer`;
 }
 
 interface TouchKeysProps {

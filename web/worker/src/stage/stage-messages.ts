@@ -27,6 +27,8 @@ export type PageToStage =
   | { type: "parameters"; parameters: RunView["parameters"] }
   | { type: "press" | "release"; code: string }
   | { type: "release_all" }
+  /** The person's pointer is at this point of the game's page, in CSS pixels. */
+  | { type: "aim"; x: number; y: number }
   /** Where a policy plays: whether a person's keys do now, in the midst of an episode. */
   | { type: "hands"; arePlaying: boolean }
   /**

@@ -9,6 +9,8 @@ import { createKeyboard, type Keyboard } from "attract/page/keyboard";
 import { beside, type Choice, type Controller, createPlayer, drawGame, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { drawActions, RandomPlayer } from "attract/random-play";
+import { numActionComponents } from "attract/spaces";
+import { mixedParts } from "attract/spaces/mixed";
 import { EpisodePlayer } from "../episode/episode-player.ts";
 import { EpisodeScript } from "../episode/episode-script.ts";
 import { EpisodeTape, seatOf } from "../episode/episode-tape.ts";
@@ -22,7 +24,7 @@ import { createPolicySession, startInferenceEngine } from "../policy/policy-sess
 import { Yielder } from "../rollout/yielding.ts";
 import { recordedActions, throughUnitBox } from "./hand-actions.ts";
 import { KeyRelay } from "./key-relay.ts";
-import { pointerKeys } from "./pointer-keys.ts";
+import { pointerKeys, pointerPlaces } from "./pointer-keys.ts";
 import type { PageToStage, StagePlayer, StageToPage } from "./stage-messages.ts";
 import { StageScreen } from "./stage-screen.ts";
 
@@ -55,6 +57,8 @@ class Stage {
   #version: number | null = null;
   /** What the player does with the next frame. */
   #onFrame: ((now: number) => void) | null = null;
+  /** Where the person's pointer is in the page; null: nowhere yet. */
+  #aim: readonly [x: number, y: number] | null = null;
   /** A person's keys play where a policy would. */
   #isByHand = false;
   /** The policy has not seen what happened since its last decision. */
@@ -79,12 +83,11 @@ class Stage {
     this.#replay = script === null ? null : this.#createReplay(definition, script);
     this.#player = script === null ? this.#createPlayer(definition, open) : null;
     const { page } = definition;
-    const canPoint = page !== undefined && Object.keys(page.pointers).length > 0;
     post({
       type: "opened",
       description: this.#description,
       reset: page?.reset ?? null,
-      pointers: canPoint ? { size: page.size, places: page.pointers } : null,
+      pointers: page === undefined ? null : pointerPlaces(page),
     });
   }
 
@@ -119,6 +122,9 @@ class Stage {
         break;
       case "release_all":
         this.#keys.releaseAll();
+        break;
+      case "aim":
+        this.#aim = [message.x, message.y];
         break;
       case "hands":
         this.#keys.releaseAll();
@@ -211,10 +217,12 @@ class Stage {
 
   /** A person plays one agent, `others` the rest. */
   #person(definition: GameDefinition, others: Controller): Controller {
-    const { page } = definition;
-    const keys = page === undefined ? {} : pointerKeys(page);
-    const hands = { ...this.#description, keys: { ...this.#description.keys, ...keys } };
-    const keyboard = this.#byHand(createKeyboard(hands, this.#keys));
+    const { action, keys, idle_action: idle } = this.#description;
+    const aim = definition.page?.mixed?.aim;
+    // A button that was let go of does not stay down.
+    const rest = aim === undefined ? idle : (idle ?? new Array<number>(numActionComponents(action)).fill(0));
+    const hands = { action, keys: { ...keys, ...pointerKeys(definition) }, idle_action: rest };
+    const keyboard = this.#byHand(createKeyboard(hands, this.#keys), aim);
     return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others, this.#seat);
   }
 
@@ -236,10 +244,20 @@ class Stage {
   }
 
   /** What a person does to a continuous action goes through the unit space, so that it can be played again bit for bit. */
-  #byHand(keyboard: Pick<Keyboard, "choose">): Controller {
+  #byHand(keyboard: Pick<Keyboard, "choose">, aim: string | undefined): Controller {
     const { action: space } = this.#description;
     if (space.kind !== "box" && space.kind !== "mixed") return keyboard;
-    return { choose: () => throughUnitBox(space, keyboard.choose()) };
+    const from =
+      space.kind === "mixed" ? mixedParts(space).find(({ name }) => name === aim)?.from : undefined;
+    return {
+      choose: () => {
+        const action = keyboard.choose();
+        if (from === undefined || this.#aim === null) return throughUnitBox(space, action);
+        const aimed = Array.from(action as ArrayLike<number>);
+        [aimed[from], aimed[from + 1]] = this.#aim;
+        return throughUnitBox(space, aimed);
+      },
+    };
   }
 
   #frame({ now, width, height, pixelRatio }: Frame): void {
