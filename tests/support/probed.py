@@ -30,6 +30,7 @@ def probed(**given: Any) -> PageProbe:
         "taps": False,
         "num_places": 0,
         "seen": [],
+        "seen_numbers": [],
         "sees_pixels": False,
         "score": None,
         "end": None,

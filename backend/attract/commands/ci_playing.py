@@ -300,6 +300,7 @@ async def _judged(
         for confirmed in played.findings
         if (level := rules.level(confirmed.id)) != "off"
     ]
+    findings = [finding.model_copy(update={"text": chosen.named(finding.text)}) for finding in findings]
     if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan, is_written=options.update_baseline)

@@ -32,7 +32,8 @@ export default definePageGame({{
   over: () => false,
 }});
 """
-    return {"adapter": adapter, "unfinished": ["keys", "score"], "moves": [], "cut": ["controls"]}
+    report: dict[str, Any] = {"unfinished": ["keys", "score"], "cut": ["controls"]}
+    return {**report, "adapter": adapter, "moves": [], "seen": [], "seen_numbers": []}
 
 
 def playable(adapter: str, unfinished: list[str], device: DeviceName | None = None) -> str:

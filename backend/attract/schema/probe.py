@@ -213,6 +213,8 @@ class PageProbe(FiniteModel):
     """All values that can be read."""
     seen: Expressions
     """What the agent observes."""
+    seen_numbers: Annotated[list[Count], Field(max_length=MAX_LINES)]
+    """How many numbers of the observation each of `seen` gives, in their order."""
     sees_pixels: bool
     """Whether the agent sees the canvas, in the place of values."""
     score: Expression | None

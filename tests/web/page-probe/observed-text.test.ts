@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { observedLength, observeOf, reachedOf } from "../../../web/page-probe/src/observed-text.ts";
+import { observedLengths, observeOf, reachedOf } from "../../../web/page-probe/src/observed-text.ts";
 import type { Place, Seen } from "../../../web/page-probe/src/places.ts";
 import type { Reading } from "../../../web/page-probe/src/readings.ts";
 import { cells, near, nearest, rows } from "../../../web/sdk/src/page/readers.ts";
@@ -38,7 +38,7 @@ const PAGE = {
 test("a list is seen from the player, the nearest first, and has room for four", () => {
   const found = reading([ME, STONES], { x: "w.state()?.me?.x", y: "w.state()?.me?.y" });
   expect(observeOf(found)).toContain("const player = { x: Number(now?.me?.x), y: Number(now?.me?.y) };");
-  expect(observedLength(found)).toBe(13);
+  expect(observedLengths(found)).toEqual([1, 12]);
   // 5 below; 10 right and 10 below; 40 right: each by 100. The player itself stays where it is.
   expect(observed(found, PAGE)).toEqual([0.5, ...[0, 0.05, 3], ...[0.1, 0.1, 2], ...[0.4, 0, 1], 0, 0, 0]);
 });
@@ -89,7 +89,7 @@ test("an angle is two numbers, by which a whole turn is none", () => {
   const angle = seen("w.state()?.me?.angle", [10]);
   const page = (turned: number) => ({ state: () => ({ me: { angle: turned } }) });
   const found = (turn: number) => reading([{ ...angle, turn }], null);
-  expect(observedLength(found(1))).toBe(2);
+  expect(observedLengths(found(1))).toEqual([2]);
   const [cos, sin] = observed(found(1), page(2 * Math.PI));
   expect([cos, sin]).toEqual([expect.closeTo(1), expect.closeTo(0)]);
   expect(observed(found(Math.PI / 180), page(90))).toEqual([expect.closeTo(0), expect.closeTo(1)]);

@@ -9,7 +9,7 @@ import { MADE_GAME } from "./engines.ts";
 import type { Findings } from "./findings.ts";
 import { menuText } from "./menu-text.ts";
 import { type Move, withOwnLabels } from "./moves.ts";
-import { observedLength, observeOf, reachedOf } from "./observed-text.ts";
+import { observedLengths, observeOf, reachedOf } from "./observed-text.ts";
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { code } from "./template.ts";
@@ -115,6 +115,7 @@ ${body}`;
 
 function fieldsOf(found: Findings, head: string, calling: string): string {
   const { inputs, reading, seesPixels, early, loadTicks, restart, ticksPerStep } = found;
+  const length = observedLengths(reading).reduce((sum, one) => sum + one, 0);
   const moves = withOwnLabels(inputs.moves);
   const keys: [string, readonly string[]][] = [
     ["nothing", []],
@@ -135,7 +136,7 @@ function fieldsOf(found: Findings, head: string, calling: string): string {
     ticksPerStep: ${ticksPerStep !== DEFAULT_TICKS_PER_STEP && ticksPerStep},
     // The page's state is not readable: the agent sees its canvas. Train with --preset pixels
     pixels: ${seesPixels && (found.isCompiled ? "{ webGl: true }" : "{}")},
-    observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${!seesPixels && Math.max(1, observedLength(reading))}] }),
+    observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${!seesPixels && Math.max(1, length)}] }),
     action: discrete(${JSON.stringify(keys.map(([label]) => label))}),
     keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} },
     pointers: { ${pointed.map((move) => `${quoted(move.label)}: ${pointOf(move)}`).join(", ")} },

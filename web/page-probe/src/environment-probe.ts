@@ -45,6 +45,7 @@ export function environmentProbe(page: PageToProbe, common: Common, environment:
     moves: linesOf(Array.from({ length: numActions }, (_, i) => String(i))),
     sees_pixels: false,
     seen: [`${text}.step(action).${observation}`],
+    seen_numbers: [length],
     restarts_by_menu: false,
     cut: [],
     unfinished: missing,

@@ -14,9 +14,9 @@ const CELLS = 20;
 const STATE_PLAYER = "player";
 const DRAWN_PLAYER = "shownPlayer";
 
-/** How many numbers it gives. */
-export function observedLength(reading: Reading): number {
-  return reading.seen.reduce((sum, one) => sum + lengthOf(one, reading), 0);
+/** How many numbers each of what is seen gives. */
+export function observedLengths(reading: Reading): number[] {
+  return reading.seen.map((one) => lengthOf(one, reading));
 }
 
 /** The adapter's `observe` option. */

@@ -19,6 +19,7 @@ import { stepTicksOf } from "./game-step.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Move, ResponsiveInputs } from "./moves.ts";
 import { chance, randomly } from "./moves.ts";
+import { observedLengths } from "./observed-text.ts";
 import type { Place, Root, Seen } from "./places.ts";
 import { playersOf, pointerSeen } from "./player.ts";
 import { candidatesOf, isThing, type Reading, readingOf, worthFollowing } from "./readings.ts";
@@ -244,6 +245,7 @@ class Probe {
       taps: inputs.taps,
       num_places: places.length,
       seen: seesPixels ? [] : seen.map(({ place }) => place.text),
+      seen_numbers: seesPixels ? [] : observedLengths(reading),
       sees_pixels: seesPixels,
       score: score?.place.text ?? null,
       end: end === RELOAD ? "the page reloads itself" : (end?.text ?? null),

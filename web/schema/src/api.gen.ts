@@ -1279,6 +1279,12 @@ export interface PageProbe {
    */
   seen: string[];
   /**
+   * How many numbers of the observation each of `seen` gives, in their order.
+   *
+   * @maxItems 100
+   */
+  seen_numbers: number[];
+  /**
    * Whether the agent sees the canvas, in the place of values.
    */
   sees_pixels: boolean;
@@ -1691,6 +1697,10 @@ export interface ProbeReport {
    * @maxItems 100
    */
   seen: string[];
+  /**
+   * @maxItems 100
+   */
+  seen_numbers: number[];
   sees_pixels: boolean;
   score: string | null;
   end: string | null;
