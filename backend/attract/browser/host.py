@@ -43,16 +43,15 @@ class UnwatchedPage:
 
         Raises: PageError: it cannot be reached. TimeoutError: no answer came.
         """
-        session = self._session = await self._browser.new_browser_cdp_session()
-        session.on("Target.receivedMessageFromTarget", self._hear)
-        context = await session.send("Target.createBrowserContext", {"disposeOnDetach": True})
-        page = await session.send(
-            "Target.createTarget",
-            {"url": "about:blank", "browserContextId": context["browserContextId"]},
-        )
-        # Not flattened: Playwright hands on no events of sessions that it did not open.
-        order = {"targetId": page["targetId"], "flatten": False}
-        self._session_id = (await session.send("Target.attachToTarget", order))["sessionId"]
+        async with asyncio.timeout(ANSWER_SECONDS):
+            session = self._session = await self._browser.new_browser_cdp_session()
+            session.on("Target.receivedMessageFromTarget", self._hear)
+            context = await session.send("Target.createBrowserContext", {"disposeOnDetach": True})
+            order: dict[str, Any] = {"url": "about:blank", "browserContextId": context["browserContextId"]}
+            page = await session.send("Target.createTarget", order)
+            # Not flattened: Playwright hands on no events of sessions that it did not open.
+            order = {"targetId": page["targetId"], "flatten": False}
+            self._session_id = (await session.send("Target.attachToTarget", order))["sessionId"]
         for domain in ("Inspector", "Log", "Network", "Runtime"):
             await self._ask(f"{domain}.enable")
         answer = await self._ask("Page.navigate", {"url": url})
@@ -76,8 +75,9 @@ class UnwatchedPage:
         message = json.dumps({"id": number, "method": method, "params": dict(parameters or {})})
         try:
             order = {"sessionId": self._session_id, "message": message}
-            await self._session.send("Target.sendMessageToTarget", order)
-            return await asyncio.wait_for(answer, ANSWER_SECONDS)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._session.send("Target.sendMessageToTarget", order)
+                return await answer
         finally:
             del self._answers[number]
 
@@ -99,6 +99,9 @@ class UnwatchedPage:
 
 LONGEST_DELAY_SECONDS = 5.0
 STATUS_SECONDS = 1.0
+MAX_SILENT = 3
+"""Times in a row that a page does not say its status before it is opened again: its process may have died
+unheard, or hang."""
 STATUS = """(() => { const status = window.attractHost?.status;
   return status && { connected: status.connected, ended: status.ended, error: status.error }; })()"""
 """Status of the host page; null on any other page."""
@@ -143,7 +146,7 @@ class HeadlessHost:
                     browser = await self._launch(playwright)
                     await self._open(browser)
                     self.restarts_in_a_row = 0
-                    await _first_of(stop.wait(), self._lost.wait(), self._report_status())
+                    await _first_of(stop.wait(), self._lost.wait(), self._report_while_it_answers())
                 except (PlaywrightError, PageError, TimeoutError) as error:
                     # The gateway may not be up yet, or be restarting: the page is opened again.
                     self._report("page_error", {"text": (str(error) or "no answer").splitlines()[0]})
@@ -151,7 +154,7 @@ class HeadlessHost:
                     self._page = None
                     if browser is not None:
                         with contextlib.suppress(Exception):
-                            await browser.close()
+                            await asyncio.wait_for(browser.close(), ANSWER_SECONDS)
                 if not stop.is_set():
                     self.restarts_in_a_row += 1
                     delay_seconds = min(0.25 * 2**self.restarts_in_a_row, LONGEST_DELAY_SECONDS)
@@ -159,15 +162,18 @@ class HeadlessHost:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(stop.wait(), timeout=delay_seconds)
 
-    async def _report_status(self) -> None:
+    async def _report_while_it_answers(self) -> None:
         """Report the page's status whenever it changes; null: it has none (yet)."""
         reported: Any = None
-        while True:
+        silent = 0
+        while silent < MAX_SILENT:
             await asyncio.sleep(STATUS_SECONDS)
             try:
                 status = None if self._page is None else await self._page.evaluate(STATUS)
             except (PlaywrightError, PageError, TimeoutError):
+                silent += 1
                 continue
+            silent = 0
             if status != reported:
                 reported = status
                 self._report("status", {"status": status})
