@@ -204,7 +204,15 @@ const RELOADING: [string, Partial<PageGameOptions>][] = [
   ["without a restart of its own", {}],
   [
     "where the page reloads itself",
-    { loaded: (w) => w.eval(`setInterval(() => { if (ticks > 20) location.reload(); }, 5)`) },
+    {
+      // Once: each further call would break off the load that is under way, on a busy machine for ever.
+      loaded: (w) =>
+        w.eval(`const timer = setInterval(() => {
+          if (ticks <= 20) return;
+          clearInterval(timer);
+          location.reload();
+        }, 5)`),
+    },
   ],
 ];
 
