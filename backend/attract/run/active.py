@@ -212,8 +212,19 @@ class ActiveRun:
         self._request_ids = itertools.count(1)
 
     def view(self) -> RunView:
-        """The run as it stands."""
-        return self._notifications.view()
+        """The run as it stands; a thread waits for the event loop, on which alone the run changes."""
+        loop = self.finished.get_loop()
+        try:
+            is_here = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            is_here = not loop.is_running()
+        if is_here:
+            return self._notifications.view()
+
+        async def seen() -> RunView:
+            return self._notifications.view()
+
+        return asyncio.run_coroutine_threadsafe(seen(), loop).result()
 
     @property
     def policy_version(self) -> int:

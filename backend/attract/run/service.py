@@ -75,7 +75,7 @@ class RunService:
         self.catalogue = RunCatalogue(
             self.archive,
             lambda game: settings_of(games, game, {}),
-            lambda: None if self.active is None else self.active.view(),
+            self._active_view,
         )
         self.models = RunModels(self.archive, lambda: self.active)
         self.episodes = RunEpisodes(self.archive, games)
@@ -97,7 +97,8 @@ class RunService:
     @property
     def active(self) -> ActiveRun | None:
         """The run that is being trained, or None."""
-        return None if self._active is None or self._active.finished.done() else self._active
+        active = self._active
+        return None if active is None or active.finished.done() else active
 
     @property
     def is_starting(self) -> bool:
@@ -111,7 +112,12 @@ class RunService:
     @property
     def active_run_id(self) -> str | None:
         """Id of the active run, or None."""
-        return None if self.active is None else self.active.run_id
+        active = self.active
+        return None if active is None else active.run_id
+
+    def _active_view(self) -> RunView | None:
+        active = self.active
+        return None if active is None else active.view()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(kind, body)` called for each event of the active run; returns what ends that."""
@@ -334,8 +340,10 @@ class RunService:
 
     def view(self, run_id: str) -> RunView:
         """One run, by its id or as `latest`. Raises: UnknownRunError."""
-        if self.active is not None and self.active.run_id == run_id:
-            return self.active.view()
+        # Once: in a thread the run may end between two looks at it.
+        active = self.active
+        if active is not None and active.run_id == run_id:
+            return active.view()
         with known_run(run_id):
             view = self.archive.view(find_run(self.archive.runs_dir, run_id))
             serve_kept_game(self.games, self.archive.directory(view.run_id))

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,28 @@ async def test_hostile_02_a_fault_in_dealing_with_a_browsers_words_closes_its_so
         assert world.service.active.browsers.faults == 1
         assert world.service.active.view().state == "running"
         assert len(heard) == 1, "who cannot be told is told nothing more"
+        await world.service.abort()
+
+
+async def test_threads_see_the_run_as_it_stands_on_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gateway(tmp_path) as world:
+        view = await world.start()
+        active = world.service.active
+        assert active is not None
+        threads: list[int] = []
+        whole = active._notifications.view
+
+        def noted() -> RunView:
+            threads.append(threading.get_ident())
+            return whole()
+
+        monkeypatch.setattr(active._notifications, "view", noted)
+        seen = await asyncio.to_thread(world.service.view, view.run_id)
+        listed = await asyncio.to_thread(world.service.catalogue.list)
+        assert [run.run_id for run in listed.runs] == [seen.run_id] == [view.run_id]
+        assert len(threads) >= 2 and {*threads} == {threading.get_ident()}
         await world.service.abort()
 
 

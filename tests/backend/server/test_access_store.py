@@ -123,7 +123,7 @@ def test_an_invitation_is_believed_as_it_was_signed_and_no_other_way(store: Acce
         f"{mark}.{entry_id}.local.{expires}.{signature}",
         f"{mark}.{entry_id}.{tier}.{int(expires) + 1}.{signature}",
         f"{mark}.i-0000000000000000.{tier}.{expires}.{signature}",
-        f"{mark}.{entry_id}.{tier}.{expires}.{signature[:-2]}AA",
+        f"{mark}.{entry_id}.{tier}.{expires}.{signature[:-2]}{'BA' if signature.endswith('AA') else 'AA'}",
         f"{mark}.{entry_id}.{tier}.{expires}.",
         f"{mark}.{entry_id}.{tier}.{expires}.\udcff",
         f"{token}.x",
