@@ -22,7 +22,7 @@ from attract.processes.children import StartInference, StartLearner, spawn_infer
 from attract.processes.cores import usable_cores
 from attract.processes.learner_supervisor import LearnerSupervisor
 from attract.run import ending, inputs
-from attract.run.background import WorkInOrder
+from attract.run.background import WorkInOrder, read_on_loop
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
@@ -213,18 +213,7 @@ class ActiveRun:
 
     def view(self) -> RunView:
         """The run as it stands; a thread waits for the event loop, on which alone the run changes."""
-        loop = self.finished.get_loop()
-        try:
-            is_here = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            is_here = not loop.is_running()
-        if is_here:
-            return self._notifications.view()
-
-        async def seen() -> RunView:
-            return self._notifications.view()
-
-        return asyncio.run_coroutine_threadsafe(seen(), loop).result()
+        return read_on_loop(self.finished.get_loop(), self._notifications.view)
 
     @property
     def policy_version(self) -> int:

@@ -1,9 +1,26 @@
-"""Tasks that belong to something with a beginning and an end: none is lost, none outlives it."""
+"""Tasks that belong to something with a beginning and an end, and what threads read of what the loop owns."""
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def read_on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
+    """What `read` returns on the event loop, for which a thread waits: nothing changes there meanwhile."""
+    try:
+        is_here = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        is_here = not loop.is_running()
+    if is_here:
+        return read()
+
+    async def reading() -> T:
+        return read()
+
+    return asyncio.run_coroutine_threadsafe(reading(), loop).result()
 
 
 class BackgroundTasks:
