@@ -3,13 +3,18 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+LOOP_SECONDS: Final = 60.0
+"""For which a thread waits for the event loop."""
 
 
 def read_on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
-    """What `read` returns on the event loop, for which a thread waits: nothing changes there meanwhile."""
+    """What `read` returns on the event loop, for which a thread waits: nothing changes there meanwhile.
+
+    Raises: TimeoutError: it did not come to it.
+    """
     try:
         is_here = asyncio.get_running_loop() is loop
     except RuntimeError:
@@ -20,7 +25,8 @@ def read_on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
     async def reading() -> T:
         return read()
 
-    return asyncio.run_coroutine_threadsafe(reading(), loop).result()
+    # A loop that is ending may never come to it.
+    return asyncio.run_coroutine_threadsafe(reading(), loop).result(LOOP_SECONDS)
 
 
 class BackgroundTasks:
