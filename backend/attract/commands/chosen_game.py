@@ -1,6 +1,5 @@
 """What `attract ci` and `attract verify` play: a module, an adapter, or a page whose adapter is guessed."""
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from attract.games.page_places import ADAPTER, PagePlace, names_page
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import NAME
 from attract.playtest.unadapted import playable, unprobed, usual_inputs
+from attract.schema.playtest import PlaytestObserved
 from attract.settings.run import ServerSettings
 
-OBSERVED: Final = re.compile(r"\bobservation\[(\d+)\]")
 PROBE_SHARE: Final = 0.25
 PROBE_LIMIT_SHARE: Final = 0.5
 """Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
@@ -39,8 +38,8 @@ class Chosen:
     """False: the probe found no key or click that does anything."""
     inputs: str = "the adapter's"
     """What is pressed, and why that."""
-    observed: Sequence[str] = ()
-    """What each number of the observation is read of, where the adapter was made for this once."""
+    observed: Sequence[PlaytestObserved] = ()
+    """What the observation is read of, where nobody has the adapter and its numbers' places say nothing."""
 
     def server(self, given: ServerSettings) -> ServerSettings:
         """The settings with which it is served: a page's adapter lies in a project of its own."""
@@ -49,14 +48,6 @@ class Chosen:
         adapter = Path(self.game)
         project = adapter.parent if self.is_guessed else find_project_dir(adapter)
         return given.model_copy(update={"project_dir": project})
-
-    def named(self, text: str) -> str:
-        """A finding's text with what was read in place of a number's place in an adapter that nobody has."""
-        return OBSERVED.sub(self._read_of, text)
-
-    def _read_of(self, place: re.Match[str]) -> str:
-        index = int(place[1])
-        return f"what is seen of {self.observed[index]}" if index < len(self.observed) else place[0]
 
     @property
     def replay_game(self) -> str | None:
@@ -123,8 +114,7 @@ async def choose_game(
         knows_inputs=bool(found["moves"]),
         inputs=why,
         observed=[
-            text
-            for text, count in zip(found["seen"], found["seen_numbers"], strict=True)
-            for _ in range(count)
+            PlaytestObserved(text=text, numbers=numbers)
+            for text, numbers in zip(found["seen"], found["seen_numbers"], strict=True)
         ],
     )

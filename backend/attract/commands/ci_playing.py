@@ -274,6 +274,7 @@ async def _judged(
         is_judged_by_score=chosen.has_score,
         rules=rules,
         measures_keys=baseline is not None or options.update_baseline,
+        observed=chosen.observed,
         seconds=max(MIN_SECONDS, options.play_seconds - asyncio.get_running_loop().time() + began),
     )
 
@@ -300,7 +301,6 @@ async def _judged(
         for confirmed in played.findings
         if (level := rules.level(confirmed.id)) != "off"
     ]
-    findings = [finding.model_copy(update={"text": chosen.named(finding.text)}) for finding in findings]
     if not chosen.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan, is_written=options.update_baseline)

@@ -17,6 +17,7 @@ from attract.schema.playtest import (
     PlaytestAlarm,
     PlaytestDrill,
     PlaytestGame,
+    PlaytestObserved,
     PlaytestPlays,
     PlaytestPolicy,
 )
@@ -41,6 +42,8 @@ class PlayPlan:
     policies: Sequence[PlaytestPolicy] = ()
     max_steps: int | None = None
     seconds: float = 120.0
+    observed: Sequence[PlaytestObserved] = ()
+    """See `PlaytestGame.observed`."""
 
     async def play(self, host: Host, plays: Sequence[PlaytestPlays], **fields: Any) -> GamePlaytested:
         """What came of an order, which has the policies of its players alone.
@@ -58,6 +61,7 @@ class PlayPlan:
             plays=list(plays),
             policies=policies,
             max_steps=self.max_steps,
+            observed=list(self.observed),
             **fields,
         )
         answer = await host(order)

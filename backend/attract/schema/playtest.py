@@ -66,6 +66,13 @@ class PlaytestDrill(FiniteModel):
     """`sight`: what is to be seen begins in this step at the latest; None: in any."""
 
 
+class PlaytestObserved(FiniteModel):
+    """What some numbers of an observation are read of, one after another."""
+
+    text: Text
+    numbers: Count
+
+
 class PlaytestGame(FiniteModel):
     """Host: load this game in a thread of its own, play it as ordered and answer `game_playtested`."""
 
@@ -92,6 +99,8 @@ class PlaytestGame(FiniteModel):
     """Whether each episode is sent; else only those with an alarm."""
     budget_seconds: Annotated[float, Field(gt=0, le=MAX_ORDER_SECONDS)]
     """No episode begins after so long."""
+    observed: Annotated[list[PlaytestObserved], Field(max_length=4096)] = []
+    """What the observation's numbers are called, from its first on; others by their places."""
     claim: Annotated[str, Field(min_length=1, max_length=MAX_CLAIM)] | None = None
     """An expression that is evaluated after each step, in the page or with `game`: the first episode in which
     it holds ends there, is recorded, and is the last."""

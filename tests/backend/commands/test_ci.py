@@ -68,15 +68,6 @@ def test_a_baseline_lies_beside_a_game_that_is_a_file_of_its_own(tmp_path: Path)
     assert Chosen(str(tmp_path / "game.page.ts"), is_guessed=True).baseline is None
 
 
-def test_a_finding_names_what_a_guessed_adapter_reads() -> None:
-    chosen = Chosen("page.ts", is_guessed=True, observed=["w.lives", "w.rocks", "w.rocks"])
-    said = chosen.named("episode 4: observation[0] is 2 instead of 3; observation[2] is 0")
-    assert said == "episode 4: what is seen of w.lives is 2 instead of 3; what is seen of w.rocks is 0"
-    # Nothing is known of it: such as pixels.
-    assert chosen.named("observation[3] is 0") == "observation[3] is 0"
-    assert Chosen("game.ts").named("observation[0] is 2") == "observation[0] is 2"
-
-
 def test_the_baseline_that_is_there_is_read_and_one_that_is_named_must_be(tmp_path: Path) -> None:
     game = Chosen(str(tmp_path / "game.ts"))
     path = tmp_path / "attract-ci.json"

@@ -15,6 +15,7 @@ from attract.schema.playtest import (
     PlaytestAlarm,
     PlaytestDrilled,
     PlaytestGame,
+    PlaytestObserved,
     PlaytestPlays,
 )
 from attract.schema.recorded_episode import RecordedEpisode
@@ -41,6 +42,12 @@ def test_a_clean_game_passes_every_drill() -> None:
     played = run(ScriptedHost())
     assert played.drilled == {"retry-broken", "soft-lock", "dead-key", "leak", "slow"}
     assert played.problems == {}
+
+
+def test_every_order_says_what_the_numbers_of_an_observation_are_read_of() -> None:
+    host, observed = ScriptedHost(), [PlaytestObserved(text="w.lives", numbers=1)]
+    run(host, observed=observed)
+    assert host.orders and all(order.observed == observed for order in host.orders)
 
 
 def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:

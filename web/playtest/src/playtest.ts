@@ -212,6 +212,7 @@ class Playtest {
         seed: this.#order.seed,
         parameters: this.#order.parameters,
         held: heldMoves(this.#game),
+        observed: this.#order.observed,
         deadline: new Deadline(() => performance.now(), until),
         yieldTurn: this.#table.yieldTurn,
         now: this.#table.now,

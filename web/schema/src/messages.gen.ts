@@ -1424,6 +1424,12 @@ export interface PlaytestGame {
    */
   budget_seconds: number;
   /**
+   * What the observation's numbers are called, from its first on; others by their places.
+   *
+   * @maxItems 4096
+   */
+  observed: PlaytestObserved[];
+  /**
    * An expression that is evaluated after each step, in the page or with `game`: the first episode in which
    * it holds ends there, is recorded, and is the last.
    */
@@ -1444,6 +1450,13 @@ export interface PlaytestPolicy {
   name: string;
   document: string;
   model: Uint8Array;
+}
+/**
+ * What some numbers of an observation are read of, one after another.
+ */
+export interface PlaytestObserved {
+  text: string;
+  numbers: number;
 }
 /**
  * A version of a policy: the ONNX model with its weights and normalisation; or a script that plays.

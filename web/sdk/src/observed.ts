@@ -31,10 +31,24 @@ export function observedRow(definition: GameDefinition, instance: Instance): num
   return values;
 }
 
-/** What number `index` of an `observedRow` is. */
-export function observedName(definition: GameDefinition, instance: Instance, index: number): string {
-  const isSingle = instance.numAgents === 1;
+/**
+ * What number `index` of an `observedRow` is.
+ *
+ * @param known what the first numbers are read of. Default: they are known by their places.
+ */
+export function observedName(
+  definition: GameDefinition,
+  instance: Instance,
+  index: number,
+  known: readonly { readonly text: string; readonly numbers: number }[] = [],
+): string {
   let left = index;
+  for (const { text, numbers } of known) {
+    if (left < numbers) return `what is seen of ${text}`;
+    left -= numbers;
+  }
+  const isSingle = instance.numAgents === 1;
+  left = index;
   for (let agent = 0; agent < instance.numAgents; agent++) {
     const which = isSingle ? null : agent;
     for (const { name, size } of observationEntries(definition.observation)) {

@@ -1,3 +1,4 @@
+import type { PlaytestGame } from "@attract/schema";
 import { defineGame } from "attract/define-game";
 import { box, discrete } from "attract/spaces";
 import { expect, test } from "vitest";
@@ -42,8 +43,8 @@ const whole = (car: Car): void => {
   car.speed = 1;
 };
 
-async function run(game: ReturnType<typeof race>, seconds = 60) {
-  return drilled("retry-broken", game, await played(game, 4, 200), { seconds });
+async function run(game: ReturnType<typeof race>, seconds = 60, observed: PlaytestGame["observed"] = []) {
+  return drilled("retry-broken", game, await played(game, 4, 200), { seconds, observed });
 }
 
 test("a second try that keeps the speed of the first is found: which after which, at which second, in what", async () => {
@@ -60,6 +61,24 @@ test("a second try that keeps the speed of the first is found: which after which
       "at step 0 (0.0 s): observation[1] is 2 instead of 1",
   );
   expect(await run(race(whole))).toMatchObject({ alarms: [], numbers: { episodes: 5 }, problem: null });
+});
+
+test("what differs is called by what it was read of, where that is known", async () => {
+  const read = [
+    { text: "w.car", numbers: 1 },
+    { text: "w.speeds", numbers: 3 },
+  ];
+  for (const [observed, said] of [
+    [read, "what is seen of w.speeds is 2 instead of 1"],
+    [read.slice(0, 1), "observation[1] is 2 instead of 1"],
+  ] as const) {
+    const { alarms } = await run(
+      race(() => undefined),
+      60,
+      [...observed],
+    );
+    expect(alarms[0].text).toContain(said);
+  }
 });
 
 test("a copy that does not begin again is shown by the episode before, and is no error of the one after", async () => {

@@ -67,6 +67,7 @@ export function orderOf(fields: Partial<PlaytestGame> = {}): PlaytestGame {
     max_steps: null,
     fresh_every: 0,
     record: false,
+    observed: [],
     claim: null,
     budget_seconds: 20,
     ...fields,

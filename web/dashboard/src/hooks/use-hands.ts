@@ -23,9 +23,10 @@ export interface HandsOptions {
 type Handlers = Record<
   "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel",
   (event: ReactPointerEvent<HTMLElement>) => void
-> & { onClick: (event: { target: unknown }) => void; onContextMenu: (event: Event) => void };
-
-type Event = { preventDefault: () => void };
+> & {
+  onClick: (event: { target: unknown }) => void;
+  onContextMenu: (event: { preventDefault: () => void }) => void;
+};
 
 /** Listens to keys while the component is mounted; returns the screen's pointer handlers. */
 export function useHands({
@@ -83,10 +84,8 @@ export function useHands({
       hold(codeAt(event));
     },
     onPointerMove(event) {
-      if (held.current !== null || pointers?.hows != null) {
-        const code = codeAt(event);
-        if (held.current !== null) hold(code ?? held.current);
-      }
+      const code = codeAt(event);
+      if (held.current !== null) hold(code ?? held.current);
     },
     onPointerUp: () => hold(null),
     onPointerCancel: () => hold(null),

@@ -3,6 +3,7 @@
 import type { Action, GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
+import { observedName } from "attract/observed";
 import { allowedAction } from "attract/page/play";
 import type { PageWindow } from "attract/page-adapter";
 import { maskGroups } from "attract/spaces";
@@ -91,6 +92,11 @@ export class DrillCopy {
     this.#picture = new Picture(game, eyes, kind.sees === "drawn");
     this.#tape = new DrillTape(this.definition);
     this.#lastYield = options.now();
+  }
+
+  /** What number `index` of its row of observations is. */
+  nameOf(index: number): string {
+    return observedName(this.definition, this.instance, index, this.#options.observed);
   }
 
   /** The copy that plays. Raises Error before the first start. */

@@ -1,6 +1,6 @@
 /** What every drill of a playtest is given, and what it says. */
 
-import type { PlaytestAlarm, PlaytestDrill, RecordedEpisode, Seed } from "@attract/schema";
+import type { PlaytestAlarm, PlaytestDrill, PlaytestGame, RecordedEpisode, Seed } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import type { Deadline } from "../../../check/src/check-finding.ts";
 import type { Drilled, DrillFailures } from "./drill-failures.ts";
@@ -12,6 +12,8 @@ export interface DrillOptions {
   parameters: Readonly<Record<string, number>>;
   /** What the players `hold-K` hold: the K-th is `held[K]`, an action of one agent. */
   held: readonly Action[];
+  /** What the observation's numbers are called, from its first on. Default: by their places. */
+  observed?: PlaytestGame["observed"];
   /** When the drill must be done. */
   deadline: Deadline;
   /** Gives the event loop its turn. */

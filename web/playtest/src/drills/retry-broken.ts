@@ -3,7 +3,7 @@
 import type { PlaytestAlarm } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
-import { observedName, observedRow } from "attract/observed";
+import { observedRow } from "attract/observed";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
 import { hashed } from "../../../worker/src/episode/seen-hash.ts";
 import { episodeError, isGameError } from "../../../worker/src/game/failures.ts";
@@ -234,7 +234,7 @@ function tolerances(rows: readonly number[][]): number[] {
 
 /** What differs between two rows, in words; null: nothing, or next to nothing. */
 function differenceOf(
-  { definition, instance }: DrillCopy,
+  copy: DrillCopy,
   was: readonly number[],
   is: readonly number[],
   nearly: readonly number[] | null,
@@ -245,8 +245,7 @@ function differenceOf(
   if (at < 0) return null;
   if (at === was.length - 1) return is[at] === 1 ? "it is over" : "it goes on";
   if (was.length === 2) return "the agents see something else";
-  const name = observedName(definition, instance, at);
-  return `${name} is ${short(is[at])} instead of ${short(was[at])}`;
+  return `${copy.nameOf(at)} is ${short(is[at])} instead of ${short(was[at])}`;
 }
 
 function short(value: number): string {

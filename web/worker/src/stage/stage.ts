@@ -2,14 +2,13 @@
 
 import type { EpisodeSeat, GameDescription, RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
-import { ticksPerStep } from "attract/define-game";
+import { resolveAction, ticksPerStep } from "attract/define-game";
 import { describe } from "attract/description";
 import type { Instance } from "attract/instance";
 import { createKeyboard, type Keyboard } from "attract/page/keyboard";
 import { beside, type Choice, type Controller, createPlayer, drawGame, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { drawActions, RandomPlayer } from "attract/random-play";
-import { numActionComponents } from "attract/spaces";
 import { mixedParts } from "attract/spaces/mixed";
 import { EpisodePlayer } from "../episode/episode-player.ts";
 import { EpisodeScript } from "../episode/episode-script.ts";
@@ -220,7 +219,7 @@ class Stage {
     const { action, keys, idle_action: idle } = this.#description;
     const aim = definition.page?.mixed?.aim;
     // A button that was let go of does not stay down.
-    const rest = aim === undefined ? idle : (idle ?? new Array<number>(numActionComponents(action)).fill(0));
+    const rest = aim === undefined ? idle : (idle ?? resolveAction("idle", action, {}));
     const hands = { action, keys: { ...keys, ...pointerKeys(definition) }, idle_action: rest };
     const keyboard = this.#byHand(createKeyboard(hands, this.#keys), aim);
     return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others, this.#seat);
