@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { nameOf } from "../../../web/page-clock/src/surroundings.ts";
 import { heldPage, servedPage, turns } from "./held-page.ts";
 
 test("T5: what happens to the window in real time does not reach the page: its size, its focus", async () => {
@@ -68,22 +69,43 @@ test("a page that asks to be loaded anew stays, and that it has asked is known u
 });
 
 test.each([
-  ["an address", `location.href = "data:text/html,elsewhere"`, true],
-  ["a link", `document.body.append(link); link.click()`, true],
-  ["a link that downloads", `document.body.append(link); link.download = "a.txt"; link.click()`, false],
-  ["a link that the page refuses", `link.onclick = () => false; link.click()`, false],
-  ["mail", `location.href = "mailto:a@b.example"`, false],
-  ["a place in the page", `location.hash = "#two"`, false],
-  ["a route that the page takes over", `takesOver = true; location.href = location.href + "?two"`, false],
-  ["a reload", `location.reload()`, false],
-])("%s is or is no other address, and that is known at once", async (_name, code, isLeaving) => {
+  ["an address", `location.href = "data:text/html,elsewhere"`, "data:text/html,elsewhere"],
+  ["a link", `document.body.append(link); link.click()`, "data:text/html,elsewhere"],
+  ["an address that is none", `link.href = "http://"; document.body.append(link); link.click()`, null],
+  ["a link that downloads", `document.body.append(link); link.download = "a.txt"; link.click()`, null],
+  ["a link that the page refuses", `link.onclick = () => false; link.click()`, null],
+  ["mail", `location.href = "mailto:a@b.example"`, null],
+  ["a place in the page", `location.hash = "#two"`, null],
+  ["a route that the page takes over", `takesOver = true; location.href = location.href + "?two"`, null],
+  ["a reload", `location.reload()`, null],
+])("%s is or is no other address, and that is known at once", async (_name, code, address) => {
   const { run, clock } = await servedPage();
   run(`takesOver = false; navigation.addEventListener("navigate", (event) => {
       if (takesOver) event.intercept({ async handler() {} });
     });
     link = Object.assign(document.createElement("a"), { href: "data:text/html,elsewhere" });`);
   run(code);
-  expect(clock.isLeaving).toBe(isLeaving);
+  expect(clock.leavingFor).toBe(address);
+});
+
+test.each([
+  [
+    "https://a.example/games/menu.html",
+    "https://a.example/games/levels/one.html?hard",
+    "levels/one.html?hard",
+  ],
+  ["https://a.example/games/", "https://a.example/games/?two", "?two"],
+  ["https://a.example/games/menu.html?x", "https://a.example/games/", "./"],
+  ["https://a.example/games/menu.html", "https://a.example/hub/key/one.html", ".../one.html"],
+  ["https://a.example/games/menu.html", "https://a.example/", ".../"],
+  [
+    "https://a.example/games/menu.html",
+    "https://b.example/games/one.html",
+    "https://b.example/games/one.html",
+  ],
+  ["about:srcdoc", "data:text/html,elsewhere", "data:text/html,elsewhere"],
+])("from %s, %s is called %s, wherever the folder is served", (page, address, name) => {
+  expect(nameOf(address, page)).toBe(name);
 });
 
 test("an area is a Storage: a page may add to its prototype, and what does not fit is refused", () => {

@@ -63,8 +63,8 @@ export interface Surroundings {
   isHuman: boolean;
   /** The page asked to be reloaded. The clock does not reload it: the player of the game takes a fresh page. */
   isReloadDue: boolean;
-  /** The page asked for another address, which the browser goes to in its own time. */
-  readonly isLeaving: boolean;
+  /** The address that the page asked for, as its own folder names it; the browser goes there in its own time. */
+  readonly leavingFor: string | null;
   lock: Lock;
   /** As if nothing had ever been kept: storage and cookies are empty. */
   clearStorage(): void;
@@ -87,8 +87,10 @@ export function installSurroundings(
     isHuman: false,
     isReloadDue: false,
     // A router takes over some of what it hears of, and is at the new address then.
-    get isLeaving() {
-      return leave !== null && !leave.defaultPrevented && leave.destination.url !== window.location.href;
+    get leavingFor() {
+      if (leave === null || leave.defaultPrevented) return null;
+      const { url } = leave.destination;
+      return url === window.location.href ? null : nameOf(url, window.location.href);
     },
     lock: { element: null },
     clearStorage: () => kept.clear(),
@@ -190,11 +192,12 @@ function holdReloads(
     const { destination, downloadRequest, formData, sourceElement } = event as NavigateEventLike;
     const { url, sameDocument } = destination;
     if (sameDocument || !event.cancelable) return;
-    const isReload = pageOf(url) === pageOf(window.location.href);
+    const isPage = PAGES.test(url) && URL.canParse(url);
+    const isReload = isPage && pageOf(url) === pageOf(window.location.href);
     // What a form sends is refused, which would leave an error in the place of the page.
     if (isReload || formData !== null || sourceElement?.closest("form") != null) event.preventDefault();
     state.isReloadDue ||= isReload;
-    if (downloadRequest === null && PAGES.test(url)) onLeave(event as NavigateEventLike);
+    if (downloadRequest === null && isPage) onLeave(event as NavigateEventLike);
   });
 }
 
@@ -202,6 +205,15 @@ function holdReloads(
 function pageOf(address: string): string {
   const { origin, pathname } = new URL(address);
   return origin + pathname.replace(/\/index\.html?$/, "/");
+}
+
+/** An address as the folder of `page` names it: the same wherever that is served. */
+export function nameOf(address: string, page: string): string {
+  const { origin, pathname } = new URL(page);
+  const folder = (origin + pathname).replace(/[^/]*$/, "");
+  if (address.startsWith(folder)) return address.slice(folder.length) || "./";
+  if (!address.startsWith(`${origin}/`)) return address;
+  return `.../${address.slice(origin.length + 1).replace(/^.*\/(?=.)/, "")}`;
 }
 
 type AreaName = "localStorage" | "sessionStorage";

@@ -239,9 +239,9 @@ export class VirtualClock {
     return this.#surroundings.isReloadDue;
   }
 
-  /** Whether the page has asked for another address, however long the browser takes to go there. */
-  get isLeaving(): boolean {
-    return this.#surroundings.isLeaving;
+  /** The address that the page has asked for, however long the browser takes to go there. */
+  get leavingFor(): string | null {
+    return this.#surroundings.leavingFor;
   }
 
   /** A person plays: what they do reaches the page. */

@@ -76,7 +76,7 @@ test("a page that asks for another address is no game from that tick on, and one
   const instance = await begun(hop({ ticksPerStep: 1 }, leaves));
   // One tick after the restart belongs to the start.
   for (let step = 0; step < 10; step++) instance.step(1);
-  expect(() => instance.step(1)).toThrow("went to another address");
+  expect(() => instance.step(1)).toThrow('went to another address, "data:text/html,elsewhere": ');
   const ends = await begun(hop({ over: (w) => w.look().ticks >= 12 }, leaves));
   while (!ends.episodeOver) ends.step(1);
   expect(ends.endReason).toBe("terminated");

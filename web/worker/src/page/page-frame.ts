@@ -220,7 +220,8 @@ export class PageFrame implements PageHands {
 
   /** Raises where the page has asked for another address: in the frame in which it did, whatever the browser does meanwhile. */
   checkAddress(): void {
-    if (this.clock.isLeaving) throw goneError();
+    const { leavingFor } = this.clock;
+    if (leavingFor !== null) throw goneError(`, ${JSON.stringify(leavingFor.slice(0, 200))}`);
   }
 
   /** What `thrown` is an error of: a page that is being left answers in its own ways. */
@@ -442,9 +443,9 @@ function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   return error;
 }
 
-function goneError(): Error {
+function goneError(address = ""): Error {
   return new Error(
-    "the page went to another address: it no longer plays the game; " +
+    `the page went to another address${address}: it no longer plays the game; ` +
       "remove the code that navigates, or use the page that it goes to",
   );
 }
