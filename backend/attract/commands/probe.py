@@ -31,7 +31,7 @@ from attract.commands.probe_drafts import (
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.modules import refuse_project
-from attract.games.page_files import PageAddress, PageFiles
+from attract.games.page_files import PageAddress, PageFiles, PageFolder
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.games.project import PACKAGE_DIR
 from attract.playtest.unadapted import MAX_SECONDS, playable
@@ -136,7 +136,7 @@ async def draft_adapter(
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
     async with probe_tab(place.files, server) as tab:
-        found = await _found(tab, {"page": place.page, **on_screen(server, size)})
+        found = await _found(tab, place, on_screen(server, size))
         for line in found_lines(found):
             say(console, line)
 
@@ -265,10 +265,10 @@ async def found_in_time(
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
-    page = {"page": place.page, **on_screen(server, size), "budgetMs": 1000 * budget_seconds}
+    screen = {**on_screen(server, size), "budgetMs": 1000 * budget_seconds}
     try:
         async with asyncio.timeout(limit_seconds), probe_tab(place.files, server) as tab:
-            found = await _found(tab, page)
+            found = await _found(tab, place, screen)
             choice = first_choice(found).model_copy(update={"max_seconds": MAX_SECONDS})
             adapter = await tab.evaluate(
                 "(given) => attractProbe.write(...given)", [choice.model_dump(mode="json"), []]
@@ -284,9 +284,15 @@ def on_screen(server: ServerSettings, size: tuple[int, int], *, touch: bool = Fa
     return {"device": name, "size": DEVICES[name].size or size, "touch": touch or DEVICES[name].touch}
 
 
-async def _found(tab: Page, page: dict[str, Any]) -> PageProbe:
+async def _found(tab: Page, place: PagePlace, screen: dict[str, Any]) -> PageProbe:
+    page = {"page": place.page, **screen}
     try:
-        return PageProbe.model_validate(await tab.evaluate("(page) => attractProbe.run(page)", page))
+        try:
+            return PageProbe.model_validate(await tab.evaluate("(page) => attractProbe.run(page)", page))
+        finally:
+            # Without these files it would be played, or fail, in vain.
+            if isinstance(place.files, PageFolder):
+                place.files.check_whole()
     except PlaywrightError as error:
         raise GameError("load", f"the page could not be probed: {said_of(error).splitlines()[0]}") from None
     except ValidationError as error:

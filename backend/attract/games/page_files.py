@@ -4,12 +4,14 @@ import http.client
 import os
 import posixpath
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
+from attract.errors import ConfigurationError
 from attract.games.project import find_project_dir, shared_folder
 
 HEAD: Final = re.compile(rb"<head(?:\s[^>]*)?>", re.IGNORECASE)
@@ -49,6 +51,7 @@ NOT_SHIPPED: Final = (
 )
 """Files beside a page without a build step that the page does not load."""
 MAX_FOLDERS: Final = 20
+MAX_REFUSED: Final = 20
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -84,6 +87,7 @@ class PageFolder:
         self.root = min(filter(None, tops.values()), key=lambda top: len(top.parts), default=folder)
         """The nearest folder that holds the page's folder and what the list names."""
         self._above = [above for above in folder.parents if above.is_relative_to(self.root)]
+        self._refused: dict[Path, None] = {}
 
     def listed(self, file: Path) -> Path | None:
         """The entry of the list that names this file or a folder of it; the page's folder for its own."""
@@ -118,7 +122,29 @@ class PageFolder:
         _, _, shorter = path.partition("/")
         beside = [f"{folder}/{name}" for folder in self._page_folders for name in (path, shorter) if name]
         places = [*((self._folder, name) for name in beside), *((above, path) for above in self._above)]
-        return next((file for file in (self._below(*place) for place in places) if file is not None), None)
+        found = next((file for file in (self._below(*place) for place in places) if file is not None), None)
+        if found is None and len(self._refused) < MAX_REFUSED:
+            above = file_above(self._folder, path)
+            self._refused |= {} if above is None or above.is_relative_to(self._hidden) else {above: None}
+        return found
+
+    def check_whole(self) -> None:
+        """Whoever has given a list has decided.
+
+        Raises: ConfigurationError: the page has asked for files of its project that lie above its folder.
+        """
+        files = list(self._refused)
+        if not files or self._include:
+            return
+        # A folder that holds the page's is named by no list: that would be all of the project.
+        holders = (file if self._folder.is_relative_to(file.parent) else file.parent for file in files)
+        names = [os.path.relpath(holder) for holder in dict.fromkeys(holders)]
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        raise ConfigurationError(
+            f"the page asks for files above its folder, which it is not given: {os.path.relpath(files[0])}{more}",
+            setting="include",
+            fix=f"add --include {shlex.quote(','.join(names))} if the page may have them",
+        )
 
     def _below(self, folder: Path, path: str) -> Path | None:
         if any(part.startswith(".") and part != "." for part in path.split("/")) or "\\" in path:
@@ -136,12 +162,20 @@ class PageFolder:
 
 def missing_text(folder: Path, path: str) -> str:
     """Why a page in `folder` does not get what it asks for at `path`, and the flag by which it would."""
-    top, name = find_project_dir(folder / "page"), unquote(path).lstrip("/")
-    places = (above / name for above in folder.parents if above.is_relative_to(top))
-    file = next((place for place in places if place.is_file() and is_shown_file(place, top)), None)
+    file = file_above(folder, path)
     if file is None:
         return "does not exist"
     return f"is above the page's folder: add --include {os.path.relpath(file)} if the page may have it"
+
+
+def file_above(folder: Path, path: str) -> Path | None:
+    """The file of the project that a page in `folder` names by `path`, where it lies above that folder."""
+    top, name = find_project_dir(folder / "page"), unquote(path).lstrip("/")
+    places = (above / name for above in folder.parents if above.is_relative_to(top))
+    try:
+        return next((place for place in places if place.is_file() and is_shown_file(place, top)), None)
+    except (OSError, ValueError):
+        return None
 
 
 def is_shown_file(file: Path, folder: Path) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attract.errors import ConfigurationError
 from attract.games.page_files import ADDRESS, FetchedFile, PageAddress, PageFolder, missing_text
 
 
@@ -107,6 +108,32 @@ def test_of_what_lies_above_the_list_is_found_and_never_a_neighbour(tmp_path: Pa
     # It is named where it would be found, for the person to list it.
     assert missing_text(pages, "/pixi/key.pem").endswith("project/pixi/key.pem if the page may have it")
     assert [missing_text(pages, path) for path in ("/secret.txt", "/.env")] == ["does not exist"] * 2
+
+
+def test_a_page_that_asks_for_files_above_its_folder_is_not_whole_until_a_list_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "games" / "puzzle"
+    folder.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    for name in ("shared.js", "my sounds/hit.wav", "my sounds/miss.wav", "runs/token", ".env"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.chdir(folder)
+    files = PageFolder(folder, tmp_path / "runs")
+    for path in ("/runs/token", "/.env", "/nowhere.png", "/" + "x" * 5_000, "/%00"):
+        assert found(files, path) is None
+    files.check_whole()
+    for path in ("/my%20sounds/hit.wav", "/my sounds/miss.wav?2", "/shared.js"):
+        assert found(files, path) is None
+    with pytest.raises(
+        ConfigurationError, match=r"not given: \.\./\.\./my sounds/hit\.wav and 2 more"
+    ) as caught:
+        files.check_whole()
+    assert caught.value.fix == "add --include '../../my sounds,../../shared.js' if the page may have them"
+    listed = PageFolder(folder, tmp_path / "runs", ["../../shared.js"])
+    assert found(listed, "/my sounds/hit.wav") is None
+    listed.check_whole()
 
 
 def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mean_what_they_say(

@@ -70,9 +70,29 @@ test("a page that asks to be loaded anew stays, and that it has asked is known u
 
 test.each([
   ["an address", `location.href = "data:text/html,elsewhere"`, "data:text/html,elsewhere"],
-  ["a link", `document.body.append(link); link.click()`, "data:text/html,elsewhere"],
-  ["an address that is none", `link.href = "http://"; document.body.append(link); link.click()`, null],
-  ["a link that downloads", `document.body.append(link); link.download = "a.txt"; link.click()`, null],
+  [
+    "by a key",
+    `document.onkeydown = () => { location.href = "data:text/html,elsewhere" }; press(document)`,
+    "data:text/html,elsewhere",
+  ],
+  [
+    "by a press on what is played",
+    `canvas.onclick = () => { location.href = "data:text/html,elsewhere" }; canvas.click()`,
+    "data:text/html,elsewhere",
+  ],
+  [
+    "after a press on a button",
+    `button.click(); location.href = "data:text/html,elsewhere"`,
+    "data:text/html,elsewhere",
+  ],
+  [
+    "by a button",
+    `button.onclick = () => { location.href = "data:text/html,elsewhere" }; button.firstChild.click()`,
+    null,
+  ],
+  ["a link", `link.click()`, null],
+  ["an address that is none", `link.href = "http://"; link.click()`, null],
+  ["a link that downloads", `link.download = "a.txt"; link.click()`, null],
   ["a link that the page refuses", `link.onclick = () => false; link.click()`, null],
   ["mail", `location.href = "mailto:a@b.example"`, null],
   ["a place in the page", `location.hash = "#two"`, null],
@@ -83,9 +103,24 @@ test.each([
   run(`takesOver = false; navigation.addEventListener("navigate", (event) => {
       if (takesOver) event.intercept({ async handler() {} });
     });
-    link = Object.assign(document.createElement("a"), { href: "data:text/html,elsewhere" });`);
+    [link, button, canvas] = ["a", "button", "canvas"].map((name) => document.body.appendChild(document.createElement(name)));
+    link.href = "data:text/html,elsewhere";
+    button.innerHTML = "<b>Back</b>";
+    press = (target) => target.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true }));`);
   run(code);
   expect(clock.leavingFor).toBe(address);
+});
+
+test("a button that leads out of the game's folder leads nowhere, and is named", async () => {
+  const { run, clock } = await servedPage();
+  run(
+    `document.body.innerHTML = '<a href="data:text/html,elsewhere">Back</a>'; document.querySelector("a").click()`,
+  );
+  await turns(100);
+  expect(run("document.body.textContent")).toBe("Back");
+  expect([...clock.unheld]).toEqual([
+    "has a button that leads to data:text/html,elsewhere, which is not followed",
+  ]);
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { answerDialogs } from "./dialogs.ts";
 import type { Lock } from "./input.ts";
 import { define, defineGetter, defineProperty } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
+import type { UnheldUses } from "./unheld-uses.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -73,12 +74,14 @@ export interface Surroundings {
 /**
  * @param time in which what is asked for is told.
  * @param kept what a page and the frames within it share.
+ * @param said takes the ways out that are not gone.
  * @param isWhole whether this is the page itself, and no frame within it.
  */
 export function installSurroundings(
   window: Page,
   time: VirtualTime,
   kept: Kept,
+  said: UnheldUses,
   isWhole: boolean,
 ): Surroundings {
   installStorage(window, time, kept);
@@ -96,7 +99,7 @@ export function installSurroundings(
     clearStorage: () => kept.clear(),
   };
   if (isWhole)
-    holdReloads(window, state, (event) => {
+    holdNavigation(window, state, said, (event) => {
       leave = event;
     });
   for (const name of REAL_EVENTS) {
@@ -181,12 +184,30 @@ interface NavigateEventLike extends Event {
 /** Addresses of pages: others, such as `mailto:`, leave the page where it is. */
 const PAGES = /^(https?|about|blob|data):/;
 
-/** Many games reload their page when they are over: by `location.reload()`, or a link to themselves. */
-function holdReloads(
+/** Elements that do what they say when they are pressed. */
+const CONTROLS = "a[href], area[href], button, [role=button], [onclick]";
+/** Events by which one is pressed. */
+const PRESSES = ["click", "pointerdown", "pointerup", "mousedown", "mouseup", "touchstart", "touchend"];
+
+/**
+ * Many games reload their page when they are over: by `location.reload()`, or a link to themselves. And many have a
+ * button that leads back to a list of games: one that is pressed at random must not end the play.
+ */
+function holdNavigation(
   window: Page,
   state: { isReloadDue: boolean },
+  said: UnheldUses,
   onLeave: (event: NavigateEventLike) => void,
 ): void {
+  let press: Event | null = null;
+  for (const name of PRESSES)
+    window.addEventListener(
+      name,
+      (event) => {
+        press = event;
+      },
+      true,
+    );
   const { navigation } = window as unknown as { navigation?: EventTarget };
   navigation?.addEventListener("navigate", (event) => {
     const { destination, downloadRequest, formData, sourceElement } = event as NavigateEventLike;
@@ -197,7 +218,14 @@ function holdReloads(
     // What a form sends is refused, which would leave an error in the place of the page.
     if (isReload || formData !== null || sourceElement?.closest("form") != null) event.preventDefault();
     state.isReloadDue ||= isReload;
-    if (downloadRequest === null && isPage) onLeave(event as NavigateEventLike);
+    if (downloadRequest !== null || !isPage) return;
+    // An event that is no longer dispatched has no phase.
+    const pressed = sourceElement ?? (press === null || press.eventPhase === 0 ? null : press.target);
+    const isControl = pressed instanceof window.Element && pressed.closest(CONTROLS) !== null;
+    const name = nameOf(url, window.location.href);
+    if (isReload || !isControl || isOfGame(name)) return onLeave(event as NavigateEventLike);
+    event.preventDefault();
+    said.addAddress("other", "has a button that leads to", name, "which is not followed");
   });
 }
 
@@ -214,6 +242,11 @@ export function nameOf(address: string, page: string): string {
   if (address.startsWith(folder)) return address.slice(folder.length) || "./";
   if (!address.startsWith(`${origin}/`)) return address;
   return `.../${address.slice(origin.length + 1).replace(/^.*\/(?=.)/, "")}`;
+}
+
+/** Whether what `nameOf` gives lies in the page's folder. */
+function isOfGame(name: string): boolean {
+  return !name.startsWith(".../") && !/^[a-z]+:/i.test(name);
 }
 
 type AreaName = "localStorage" | "sessionStorage";

@@ -165,7 +165,7 @@ export class VirtualClock {
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
-    this.#surroundings = installSurroundings(window, this.#time, kept, common === undefined);
+    this.#surroundings = installSurroundings(window, this.#time, kept, this.unheld, common === undefined);
     this.#resize = installDevice(window, this.#time, options);
     const { lock } = this.#surroundings;
     this.#input = new Input(window, this.#time, focus, { beforeLooking: look, lock, isTouch: options.touch });
