@@ -139,9 +139,9 @@ class PageFolder:
         # A folder that holds the page's is named by no list: that would be all of the project.
         holders = (file if self._folder.is_relative_to(file.parent) else file.parent for file in files)
         names = [os.path.relpath(holder) for holder in dict.fromkeys(holders)]
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        first = os.path.relpath(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
         raise ConfigurationError(
-            f"the page asks for files above its folder, which it is not given: {os.path.relpath(files[0])}{more}",
+            f"the page asks for files above its folder, which it is not given: {first}",
             setting="include",
             fix=f"add --include {shlex.quote(','.join(names))} if the page may have them",
         )
