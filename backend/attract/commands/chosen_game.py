@@ -36,6 +36,8 @@ class Chosen:
     has_score: bool = True
     knows_inputs: bool = True
     """False: the probe found no key or click that does anything."""
+    is_restart_known: bool = True
+    """False: there was no time to look for one."""
     inputs: str = "the adapter's"
     """What is pressed, and why that."""
     observed: Sequence[PlaytestObserved] = ()
@@ -112,6 +114,7 @@ async def choose_game(
         is_guessed=True,
         has_score="score" not in found["unfinished"],
         knows_inputs=bool(found["moves"]),
+        is_restart_known="a restart" not in found["cut"],
         inputs=why,
         observed=[
             PlaytestObserved(text=text, numbers=numbers)

@@ -272,6 +272,7 @@ async def _judged(
         fresh_every=0 if baseline is None else baseline.fresh_every,
         known=frozenset(known),
         is_judged_by_score=chosen.has_score,
+        is_restart_known=chosen.is_restart_known,
         rules=rules,
         measures_keys=baseline is not None or options.update_baseline,
         observed=chosen.observed,

@@ -81,6 +81,8 @@ class Plan(PlayPlan):
     has_page: bool = False
     fresh_every: int = 0
     """`PlaytestGame.fresh_every` of the baseline: not 0 where the game's restart leaves something behind."""
+    is_restart_known: bool = True
+    """False: of the page's restart is known only that there was no time to look for one."""
     is_judged_by_score: bool = True
     """False for a page of which no score is known."""
     known: frozenset[tuple[str, str]] = frozenset()
@@ -88,6 +90,13 @@ class Plan(PlayPlan):
     rules: Rules = USUAL
     measures_keys: bool = True
     """Whether there is a baseline that tells what each key did, or one is written."""
+
+    @property
+    def restart_problem(self) -> str:
+        """Why the restart of a page that each episode loads anew is not judged."""
+        if self.is_restart_known:
+            return "each episode loads the page anew: no restart is judged"
+        return "no restart was found in time, and each episode loads the page anew: give more --seconds"
 
     def wants(self, oracle: str) -> bool:
         """Whether it is judged at all."""

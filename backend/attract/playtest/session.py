@@ -304,7 +304,7 @@ class Playtest:
         if drilled.problem is not None:
             self._played.problems[drill.kind] = drilled.problem
         elif drill.kind == "retry-broken" and drilled.numbers.get("episodes") == 0.0:
-            self._played.problems[drill.kind] = "each episode loads the page anew: no restart is judged"
+            self._played.problems[drill.kind] = self._plan.restart_problem
         else:
             self._played.drilled.add(drill.kind)
         for name, value in drilled.numbers.items():

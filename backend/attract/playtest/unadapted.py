@@ -32,7 +32,7 @@ export default definePageGame({{
   over: () => false,
 }});
 """
-    report: dict[str, Any] = {"unfinished": ["keys", "score"], "cut": ["controls"]}
+    report: dict[str, Any] = {"unfinished": ["keys", "score"], "cut": ["controls", "a restart"]}
     return {**report, "adapter": adapter, "moves": [], "seen": [], "seen_numbers": []}
 
 

@@ -480,3 +480,7 @@ def test_a_page_that_each_episode_loads_anew_is_not_judged_by_its_restart() -> N
     played = run(host, has_page=True)
     assert "retry-broken" not in played.drilled
     assert played.problems["retry-broken"] == "each episode loads the page anew: no restart is judged"
+    unknown = run(host, has_page=True, is_restart_known=False)
+    assert unknown.problems["retry-broken"] == (
+        "no restart was found in time, and each episode loads the page anew: give more --seconds"
+    )

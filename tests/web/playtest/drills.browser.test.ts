@@ -117,6 +117,31 @@ test("a second try that goes otherwise is found; a clean one is not, nor one in 
   expect(await run("retry-broken", reload)).toMatchObject({ alarms: [], numbers: { episodes: 0 } });
 });
 
+test("a menu that restarts a game once it is over is compared with a restart, since a page that has come up may be otherwise", async () => {
+  const tries = "window.tries = (window.tries ?? -1) + 1;";
+  const lost = (begin: string, until = 40) =>
+    run(
+      "retry-broken",
+      drive(
+        { begin: `${tries} ${begin}`, tick: `if (ticks >= ${until}) state = "over";` },
+        {
+          reset: "over",
+          restart: undefined,
+          menu: (w) => w.eval('if (state !== "playing") begin()'),
+          playing: (w) => w.look().state === "playing",
+          over: (w) => w.look().state === "over",
+        },
+      ),
+    );
+  expect(await lost("x += tries > 0 ? 5 : 0;")).toMatchObject({ alarms: [], numbers: { episodes: 4 } });
+  const { alarms, problem } = await lost("x += 5 * tries;");
+  expect([alarms.map(({ oracle, step }) => [oracle, step]), problem]).toEqual([[["retry-broken", 0]], null]);
+  expect(alarms[0].text).toMatch(
+    /^episode 1, after episode 0 in the same copy, differs from the same episode after a short one in a new copy at step 0 /,
+  );
+  expect((await lost("x += 5 * tries;", 2000)).problem).toContain("no episode came to its end");
+});
+
 test("a key that does nothing any more is in no state another than waiting; a page whose restart is not clean is measured too", {
   tags: ["long"],
 }, async () => {

@@ -23,7 +23,7 @@ import { observedLengths } from "./observed-text.ts";
 import type { Place, Root, Seen } from "./places.ts";
 import { playersOf, pointerSeen } from "./player.ts";
 import { candidatesOf, isThing, type Reading, readingOf, worthFollowing } from "./readings.ts";
-import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
+import { findNext, type RestartSearch, scenesOf } from "./restarts.ts";
 import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesOf } from "./roots.ts";
 import {
   BY_ITSELF,
@@ -58,7 +58,9 @@ const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
 /** See `PageToProbe.budgetMs`. */
 const BUDGET_MS = 150_000;
 /** Share of it after which no further inputs are tried, where some have an effect. */
-const INPUTS_SHARE = 2 / 3;
+const INPUTS_SHARE = 1 / 2;
+/** Share of it after which nothing more is played at random: the rest is for a restart, without which each episode loads the page anew. */
+const PLAYS_SHARE = 3 / 4;
 
 /** The end of a page that reloads itself: the episode is over without an expression in the adapter. */
 const RELOAD: End = {
@@ -133,7 +135,7 @@ class Probe {
 
   /** How long one play may last. */
   #playMs(): number {
-    return Math.max(MIN_PLAY_MS, Math.min(PLAY_MS, this.#left() / 2));
+    return Math.max(MIN_PLAY_MS, Math.min(PLAY_MS, this.#left(PLAYS_SHARE) / 2));
   }
 
   async run(): Promise<Probed> {
@@ -213,8 +215,7 @@ class Probe {
       placesOf: (page) => this.#places(page),
       isTimeUp: () => this.#isTimeUp("a restart"),
     };
-    const restart = search.isTimeUp() ? null : await findRestart(search);
-    const again = restart !== null || search.isTimeUp() ? null : await findAgain(search);
+    const { restart, again } = await findNext(search, this.#page.budgetMs !== undefined);
     // Without a score and an end, the few readable variables do not describe the game either.
     const { score, end, seen } = reading;
     const isDrawn = seen.some(({ place }) => isThing(place));
@@ -378,7 +379,7 @@ class Probe {
   async #plays({ startAction, moves }: ResponsiveInputs, places: readonly Place[]): Promise<Samples[]> {
     const plays: Samples[] = [];
     let kept = places;
-    for (let i = 0; i <= PLAYS && (i <= 1 || !this.#isTimeUp("the score and the end")); i++) {
+    for (let i = 0; i <= PLAYS && (i <= 1 || !this.#isTimeUp("the score and the end", PLAYS_SHARE)); i++) {
       const trial = await Trial.open(this.#page, 1000 + i);
       await start(trial, startAction);
       const samples = await trial.play(

@@ -84,8 +84,23 @@ type Way = (trial: Trial) => Promise<boolean>;
 /** A page at a moment of its game; null: it was not reached. */
 type Moment = (search: RestartSearch) => Promise<Trial | null>;
 
+/**
+ * What begins the next game: a call, or a player's action once it is over. Of the two the first that is found.
+ *
+ * @param isShort looks for the player's action first, of which there are fewer to try: in a short time a call is seldom found.
+ */
+export async function findNext(
+  search: RestartSearch,
+  isShort: boolean,
+): Promise<{ restart: Restart | null; again: StartAction | null }> {
+  const early = isShort && !search.isTimeUp() ? await findAgain(search) : null;
+  const restart = early !== null || search.isTimeUp() ? null : await findRestart(search);
+  const isLate = !isShort && restart === null && !search.isTimeUp();
+  return { restart, again: isLate ? await findAgain(search) : early };
+}
+
 /** The call that restarts the game; null: none was found. */
-export async function findRestart(given: RestartSearch): Promise<Restart | null> {
+async function findRestart(given: RestartSearch): Promise<Restart | null> {
   const { startAction } = given.inputs;
   const [early, late] = BEFORE.map((ticks) => playedFor(startAction, ticks));
   const search: Search = { ...given, fresh: await freshScore(given) };
@@ -106,7 +121,7 @@ export async function findRestart(given: RestartSearch): Promise<Restart | null>
  * The action by which a player restarts the game once it is over: the start action, or that with what the page offers then. Null:
  * none was found, or no end was reached.
  */
-export async function findAgain(given: RestartSearch): Promise<StartAction | null> {
+async function findAgain(given: RestartSearch): Promise<StartAction | null> {
   const { end } = given.reading;
   const { startAction } = given.inputs;
   if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;

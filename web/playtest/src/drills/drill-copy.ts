@@ -141,6 +141,12 @@ export class DrillCopy {
     }
   }
 
+  /** The next episode begins in a new copy. */
+  renew(): void {
+    this.#instance?.game.dispose?.();
+    this.#instance = null;
+  }
+
   /** The next step takes this move, for who takes it without `step`. */
   record(move: Move): void {
     this.#tape.add(this.instance, move);

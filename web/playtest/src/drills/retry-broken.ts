@@ -45,12 +45,17 @@ interface Difference {
 export async function retryBroken({ definition, episodes, options }: Drill): Promise<Drilled> {
   const { page } = definition;
   // There is no copy that could be kept.
-  if (page !== undefined && page.reset !== "own") return clean({ episodes: 0 });
+  if (page?.reset === "reload") return clean({ episodes: 0 });
   const scripts = await scriptsOf(definition, episodes);
   if (scripts.length === 0) return unfinished("no episode of this game was given to be played");
+  const isMenu = page?.reset === "over";
+  const opening = isMenu ? await openingOf(definition, scripts, options) : null;
+  if (isMenu && opening === null)
+    return unfinished("no episode came to its end, after which its menu restarts it");
   // The first once more: of a single one there is then a second try.
   const sequence = [...scripts, scripts[0]];
-  const { compared, broken, drawnAlike, problem } = await comparison(definition, sequence, true, options);
+  const kind = { isFresh: true, opening } as const;
+  const { compared, broken, drawnAlike, problem } = await comparison(definition, sequence, kind, options);
   if (problem !== null) return unfinished(problem);
   if (broken === null)
     return compared >= 2
@@ -65,9 +70,9 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
       : // As where the crowd meets it.
         alarmOf("retry-broken", `${NOT_AGAIN}: ${error}`, { step: last.num_steps });
   const numbers: Drilled["numbers"] = { episodes: compared, first: before.first, last: number };
-  if (page !== undefined && error === null) {
+  if (page !== undefined && !isMenu && error === null) {
     // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
-    const restarted = await comparison(definition, sequence, "restarted", options);
+    const restarted = await comparison(definition, sequence, { isFresh: "restarted", opening }, options);
     const isPlayed = restarted.problem === null && restarted.compared === sequence.length;
     if (restarted.broken !== null) numbers.restarts_alike = 0;
     else if (isPlayed) numbers.restarts_alike = 1;
@@ -85,29 +90,68 @@ interface Comparison {
   problem: string | null;
 }
 
+/** The shortest that ends the game of a new page: some were recorded where a broken restart soon did. */
+async function openingOf(
+  definition: GameDefinition,
+  scripts: readonly EpisodeScript[],
+  options: Drill["options"],
+): Promise<EpisodeScript | null> {
+  const copy = new DrillCopy(definition, { isFresh: "restarted" }, options);
+  try {
+    for (const script of scripts.toSorted((one, other) => one.numSteps - other.numSteps))
+      if ((await play(copy, script, options)).isWhole && copy.instance.episodeOver) return script;
+    return null;
+  } finally {
+    copy.close();
+  }
+}
+
+interface Fresh {
+  isFresh: true | "restarted";
+  /**
+   * What a page that is restarted by its menu once it is over plays before each: what it has when it has come up may well be
+   * otherwise than after any restart. Null: a new copy plays at once.
+   */
+  opening: EpisodeScript | null;
+}
+
 /** Plays one after another in a kept copy, and each in one that is new as `isFresh` says. */
 async function comparison(
   definition: GameDefinition,
   sequence: readonly EpisodeScript[],
-  isFresh: true | "restarted",
+  { isFresh, opening }: Fresh,
   options: Drill["options"],
 ): Promise<Comparison> {
   const isModule = definition.page === undefined;
   const sees = isModule ? "drawn" : undefined;
   const kept = new DrillCopy(definition, { isFresh: false, sees }, options);
-  const fresh = new DrillCopy(definition, { isFresh, sees }, options);
+  const fresh = new DrillCopy(definition, { isFresh: opening === null && isFresh, sees }, options);
+  const open = async (copy: DrillCopy): Promise<void> => {
+    if (opening === null) return;
+    copy.renew();
+    await play(copy, opening, options);
+  };
+  const playFresh = async (script: EpisodeScript): Promise<Play> => {
+    await open(fresh);
+    return play(fresh, script, options);
+  };
   // A best score that is shown from then on is meant: another build decides.
   const result: Comparison = { compared: 0, broken: null, drawnAlike: isModule ? 1 : null, problem: null };
   try {
+    await open(kept);
     for (const [number, script] of sequence.entries()) {
-      const expected = await play(fresh, script, options);
+      const expected = await playFresh(script);
       const came = await play(kept, script, options);
       if (!expected.isWhole || !came.isWhole) break;
       result.compared++;
       const difference = firstDifference(kept, expected, came);
       const isDrawnOtherwise = result.drawnAlike === 1 && came.picture !== expected.picture;
-      if (difference === null && !isDrawnOtherwise) continue;
-      const again = await play(fresh, script, options);
+      if (difference === null && !isDrawnOtherwise) {
+        // Else the next one would have a new page.
+        if (!kept.instance.episodeOver) await open(kept);
+        continue;
+      }
+      const again = await playFresh(script);
       if (isDrawnOtherwise) result.drawnAlike = again.picture === expected.picture ? 0 : null;
       if (difference === null) continue;
       const chance = again.isWhole ? firstDifference(fresh, expected, again) : null;
@@ -155,8 +199,9 @@ function alarmAt(
   before: string,
   { step, text }: Difference,
 ): PlaytestAlarm {
+  const once = definition.page?.reset === "over" ? "after a short one " : "";
   const where =
-    `episode ${number}, ${before} in the same copy, differs from the same episode in a new copy ` +
+    `episode ${number}, ${before} in the same copy, differs from the same episode ${once}in a new copy ` +
     `at ${stepText(definition, step)}: ${text}`;
   return alarmOf("retry-broken", where, { step });
 }

@@ -38,10 +38,12 @@ export function sharesOf(
 
 /** @param frames since `earlier`, at least 1. */
 export function moved(now: Shares, earlier: readonly Shares[], frames: number): DrawnThing {
-  let [dx, dy, nearest] = [0, 0, FARTHEST * frames];
+  let [dx, dy, nearest] = [0, 0, (FARTHEST * frames) ** 2];
+  // Squares: for the hundreds of tiles of a map each is compared with each.
   for (const { x, y } of earlier) {
-    const distance = Math.hypot(now.x - x, now.y - y);
-    if (distance < nearest) [dx, dy, nearest] = [now.x - x, now.y - y, distance];
+    const [across, down] = [now.x - x, now.y - y];
+    const square = across * across + down * down;
+    if (square < nearest) [dx, dy, nearest] = [across, down, square];
   }
   return { ...now, dx: rounded(dx / frames), dy: rounded(dy / frames) };
 }
