@@ -14,7 +14,7 @@ from attract.errors import ConfigurationError
 from attract.games.page_places import ADAPTER, PagePlace, names_page
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import NAME
-from attract.playtest.unadapted import playable, unprobed, usual_inputs
+from attract.playtest.unadapted import playable, unprobed, usual_inputs, with_watched
 from attract.schema.playtest import PlaytestObserved
 from attract.settings.run import ServerSettings
 
@@ -107,7 +107,8 @@ async def choose_game(
         why = f"none found: {usual}; the page listens to {listens}"
     say(console, printable(f"  controls: {why}"))
     adapter = folder / ADAPTER
-    write_output(adapter, playable(found["adapter"], found["unfinished"], device).encode())
+    text = playable(found["adapter"], found["unfinished"], device)
+    write_output(adapter, with_watched(text, found["seen"], found["seen_numbers"]).encode())
     return Chosen(
         str(adapter),
         page,

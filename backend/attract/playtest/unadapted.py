@@ -12,6 +12,10 @@ UNSEEN: Final = """observation: box({ low: -1, high: 1, shape: [1] }),
 PIXELS: Final = re.compile(r"(?<=\n  )pixels: \{[^}]*\},(?=\n)")
 MAX_SECONDS: Final = 60
 """Length of an episode that the game does not end: half of that in training, so that slow pages end some."""
+VARIABLE: Final = re.compile(
+    r"w\.(?:lookInside\(\)\.)?([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|(?:\?\.)?\[\d+\])*)", re.ASCII
+)
+"""What a probe reads of a page's variables, each with one number."""
 UNFINISHED: Final = re.compile(r"^ *(//[^\n]*\n *)?unfinished: \[[^\]\n]*\],?\n", re.MULTILINE)
 
 
@@ -53,6 +57,23 @@ def playable(adapter: str, unfinished: list[str], device: DeviceName | None = No
     text = re.sub(r"\baction: discrete\(\[[^\n]*\]\)", f"...usualInputs({options})", text, count=1)
     text = re.sub(r"^ *keys: \{[^\n]*\},?\n", "", text, count=1, flags=re.MULTILINE)
     return f'import {{ usualInputs }} from "attract/page";\n{text}'
+
+
+def with_watched(adapter: str, seen: list[str], numbers: list[int]) -> str:
+    """The adapter with its page's variables as `info`: NaN there is a fault, which what an agent sees hides.
+
+    Args:
+        seen: what the observation is read of.
+        numbers: how many numbers each of it gives.
+    """
+    matches = (VARIABLE.fullmatch(text) for text, count in zip(seen, numbers, strict=True) if count == 1)
+    found = ", ".join(f"{json.dumps(match[1])}: {match[0]}" for match in matches if match is not None)
+    if not found:
+        return adapter
+    info = f"""  info: (w) =>
+    Object.fromEntries(Object.entries({{ {found} }}).filter(([, value]) => typeof value === "number")),
+"""
+    return adapter.replace("definePageGame({\n", f"definePageGame({{\n{info}", 1)
 
 
 def usual_inputs(adapter: str, device: DeviceName | None) -> str:

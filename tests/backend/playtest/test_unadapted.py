@@ -1,6 +1,6 @@
 import pytest
 
-from attract.playtest.unadapted import playable, unprobed, usual_inputs
+from attract.playtest.unadapted import playable, unprobed, usual_inputs, with_watched
 
 FOUND = """export default definePageGame({
   id: "Maze",
@@ -67,3 +67,13 @@ def test_on_a_device_for_fingers_a_finger_taps_and_swipes_where_nothing_was_foun
         *["a finger swipes, and taps and drags places and elements"] * 2,
         "usual keys are pressed, places and elements clicked and dragged",
     ]
+
+
+def test_variables_of_a_page_are_watched_and_nothing_else_that_is_seen() -> None:
+    seen = ["w.lookInside().pipes?.[0]?.x", "w.ship.pos[1]", "w.stars", 'drawn(w).number("Score: #")']
+    text = with_watched(
+        FOUND, [*seen, 'w["a"](alert())', "w.state().x", "w.x; alert()"], [1, 1, 6, 1, 1, 1, 1]
+    )
+    assert '{ "pipes?.[0]?.x": w.lookInside().pipes?.[0]?.x, "ship.pos[1]": w.ship.pos[1] }' in text
+    assert "alert" not in text
+    assert with_watched(FOUND, seen[2:], [6, 1]) == FOUND

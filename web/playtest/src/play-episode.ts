@@ -211,7 +211,8 @@ class Episode {
     const { game, episodeSteps, currentTick } = this.#instance;
     watch.end();
     watch.name = null;
-    const text = `update() returned info.${name} = NaN, expected a finite number`;
+    const isPage = this.#table.copies.definition.page !== undefined;
+    const text = `${isPage ? `${name} is` : `update() returned info.${name} =`} NaN, expected a finite number`;
     const place = { step: episodeSteps - 1, tick: currentTick };
     alarms.add("nan", { text, stack: null }, place, this.#sourceOf(methodSource(game, "update", "info")));
   }

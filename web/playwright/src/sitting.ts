@@ -234,7 +234,7 @@ export class Sitting {
     if (name !== null) {
       this.#watch.name = null;
       this.#watch.end();
-      this.#alarm("nan", `update() returned info.${name} = NaN, expected a finite number`);
+      this.#alarm("nan", `${name} is NaN, expected a finite number`);
     }
     if (this.#copies.hasErrors)
       for (const { text, stack } of this.#copies.takeErrors()) this.#alarm("error", text, stack);
