@@ -34,7 +34,7 @@ from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
 from attract.playtest.judge import has_many_forms
-from attract.playtest.outcomes import Outcomes
+from attract.playtest.outcomes import LENGTH, Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd, hashes, is_exported
 from attract.playtest.playwright_test import TestedModule, TestedPage
@@ -306,6 +306,8 @@ async def _judged(
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan, is_written=options.update_baseline)
     check_moved(played, findings, chosen.inputs, knows_inputs=chosen.knows_inputs)
+    if chosen.is_guessed:
+        check_lasted(played, findings)
     if options.update_baseline and path is not None:
         whole = Baseline(
             game=description.id,
@@ -421,6 +423,15 @@ def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *
         + (f"; dead ends: {problem}" if problem else "")
         + ": give it more time by --seconds, or write an adapter that names its controls"
     )
+
+
+def check_lasted(played: Played, findings: Sequence[BuildFinding]) -> None:
+    """Raises: AttractError: the end that was guessed of a page comes with the first step of every episode."""
+    if not findings and all(outcome.numbers.get(LENGTH, 0.0) <= 1 for outcome in played.outcomes.each()):
+        raise AttractError(
+            "every episode is over at its first step: what was guessed to be the game's end is none: "
+            "give it more time by --seconds, or write an adapter that names its end"
+        )
 
 
 def is_known(finding: BuildFinding, known: set[tuple[str, str]]) -> bool:

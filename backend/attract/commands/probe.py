@@ -309,7 +309,9 @@ async def probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[
     """
     await _check_answers(files)
     chromium = require_chromium()
-    app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
+    web_dir = server.web_dir or PACKAGE_DIR / "web"
+    # The page is loaded dozens of times, and its browser is gone before anyone builds it again.
+    app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=web_dir, kept_seconds=600)
     async with serving_app(app) as port, async_playwright() as playwright:
         url = f"http://g1-{KEY}.localhost:{port}{PROBE_PAGE}"
         try:

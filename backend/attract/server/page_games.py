@@ -128,13 +128,27 @@ class PageGameMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, *, games: PageSources, web_dir: Path, names: ServerNames | None = None
+        self,
+        app: ASGIApp,
+        *,
+        games: PageSources,
+        web_dir: Path,
+        names: ServerNames | None = None,
+        kept_seconds: int = 2,
     ) -> None:
-        """`names`: of the server whose visitors play too; None: none do."""
+        """Take the origins of the games.
+
+        Args:
+            names: of the server whose visitors play too; None: none do.
+            kept_seconds: for which a browser uses what a page's elements load, and its compiled script, for
+                further pages without a request.
+        """
         self._app = app
         self._games = games
         self._web_dir = web_dir
         self._names = names
+        kept = {"cache-control": f"max-age={kept_seconds}", "vary": "sec-fetch-dest"}
+        self._kept_headers = FILE_HEADERS | kept
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As every ASGI app."""
@@ -183,9 +197,9 @@ class PageGameMiddleware:
             return PlainTextResponse("a page game has no service worker", 403)
         if asked.path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
             file = self._web_dir / "page" / asked.path.removeprefix(OWN)
-            return FileResponse(file, media_type="text/javascript", headers=_file_headers(scope))
+            return FileResponse(file, media_type="text/javascript", headers=self._file_headers(scope))
         if asked.path == f"{OWN}{PORTAL}":
-            return Response(PORTAL_TEXT, media_type="text/javascript", headers=_file_headers(scope))
+            return Response(PORTAL_TEXT, media_type="text/javascript", headers=self._file_headers(scope))
         if asked.path == PROBE_PAGE:
             return Response(
                 PROBE_TEXT, media_type="text/html", headers={"content-security-policy": PROBE_POLICY}
@@ -201,8 +215,12 @@ class PageGameMiddleware:
             file = files.find(_with_query(scope, asked.path))
         if file is None:
             return PlainTextResponse(f"there is no file {asked.path}", 404)
-        headers = _file_headers(scope)
+        headers = self._file_headers(scope)
         return _file_response(file, headers) if isinstance(file, Path) else _fetched_response(file, headers)
+
+    def _file_headers(self, scope: Scope) -> dict[str, str]:
+        kind = Headers(scope=scope).get("sec-fetch-dest")
+        return self._kept_headers if kind in KEPT_KINDS else FILE_HEADERS
 
     def _is_open(self, scope: Scope, asked: _Asked) -> bool:
         if asked.is_visitors:
@@ -244,12 +262,6 @@ FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "n
 PAGE_HEADERS: Final = FILE_HEADERS | {"origin-agent-cluster": "?1"}
 KEPT_KINDS: Final = ("script", "style", "image", "font", "audio")
 """What elements of a page load, in the words of the header `Sec-Fetch-Dest`; `fetch` asks with `empty`."""
-KEPT_HEADERS: Final = FILE_HEADERS | {"cache-control": "max-age=2", "vary": "sec-fetch-dest"}
-"""For two seconds the browser uses the file, and its compiled script, for further pages without a request."""
-
-
-def _file_headers(scope: Scope) -> dict[str, str]:
-    return KEPT_HEADERS if Headers(scope=scope).get("sec-fetch-dest") in KEPT_KINDS else FILE_HEADERS
 
 
 def _with_query(scope: Scope, path: str) -> str:

@@ -13,6 +13,7 @@ from attract.commands.ci_outputs import DevicePlay, check_outputs, write_outputs
 from attract.commands.ci_playing import (
     Chosen,
     check_game,
+    check_lasted,
     check_moved,
     check_played,
     find_baseline,
@@ -125,6 +126,16 @@ def test_a_rule_passes_no_build_that_fails_in_every_episode() -> None:
     check_played(Played(outcomes=failed), [finding("error", "it throws")], PLAN, is_written=False)
     failed.players["random"][0] = Outcome("terminated", {})
     check_played(Played(outcomes=failed), [warned], PLAN, is_written=False)
+
+
+def test_a_page_whose_guessed_end_comes_at_once_was_not_played() -> None:
+    short, longer = Outcome("terminated", {"length": 1.0}), Outcome("terminated", {"length": 2.0})
+    played = Played(outcomes=Outcomes({"idle": {0: short}, "random": {0: short}}))
+    with pytest.raises(AttractError, match="every episode is over at its first step"):
+        check_lasted(played, [])
+    check_lasted(played, [finding("error", "it throws")])
+    played.outcomes.players["random"][0] = longer
+    check_lasted(played, [])
 
 
 def test_a_game_that_no_player_moves_was_not_played() -> None:

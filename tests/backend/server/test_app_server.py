@@ -11,7 +11,7 @@ import pytest
 
 from attract.errors import ConfigurationError
 from attract.processes.interrupt import Terminated
-from attract.server.app_server import run_async
+from attract.server.app_server import listen, run_async
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
@@ -54,6 +54,21 @@ async def test_a_host_that_is_not_this_machine_is_named_as_the_host(host: str) -
     with pytest.raises(ConfigurationError, match=f"^host: cannot listen on {host}:0: "):
         async with running_gateway(settings, port_is_fixed=True):
             pass
+
+
+async def test_what_is_written_goes_at_once_on_a_loop_that_is_not_uvloop() -> None:
+    told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found: socket.socket = writer.get_extra_info("socket")
+        told.set_result(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    listening = listen("127.0.0.1", 0, port_is_fixed=True)
+    async with await asyncio.start_server(tell, sock=listening):
+        _, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await told != 0
+        writer.close()
 
 
 PROGRAM = """
