@@ -27,7 +27,10 @@ def verdict_text(report: Report) -> str:
     more = left_out_text(report)
     warned = [finding.id for finding in report.findings if finding.level == "warn"]
     found = [finding.id for finding in report.findings if finding.level != "warn"]
-    parts = [f"{_count(len(found), 'finding')}: {', '.join(found)}" if found else "plays: no finding"]
+    is_unscored = bool(report.players) and all(player.return_mean == 0 for player in report.players)
+    unseen = ", and no player scored: what comes after a first point was not played" if is_unscored else ""
+    plays = f"plays: no finding{unseen}"
+    parts = [f"{_count(len(found), 'finding')}: {', '.join(found)}" if found else plays]
     parts += [f"{_count(len(warned), 'warning')}: {', '.join(warned)}"] if warned else []
     return "; ".join([*parts, *([more] if more else [])])
 

@@ -140,6 +140,13 @@ test("a menu that restarts a game once it is over is compared with a restart, si
     /^episode 1, after episode 0 in the same copy, differs from the same episode after a short one in a new copy at step 0 /,
   );
   expect((await lost("x += 5 * tries;", 2000)).problem).toContain("no episode came to its end");
+  const dead = await lost("if (tries > 0) state = 'over';");
+  expect(dead.alarms.map(({ text }) => text)).toEqual([
+    expect.stringMatching(
+      /^after this episode the game does not begin again in the same page: start\(\) threw: /,
+    ),
+  ]);
+  expect(dead.recorded[0]).toMatchObject({ end_reason: "terminated" });
 });
 
 test("a key that does nothing any more is in no state another than waiting; a page whose restart is not clean is measured too", {

@@ -6,6 +6,7 @@ import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import { alerts } from "../../page-clock/src/dialogs.ts";
 import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
+import { pagePlace } from "../../worker/src/game/game-stack.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
 import { isForTouch } from "./clicks.ts";
@@ -255,8 +256,10 @@ class Looking {
 
   #note(error: unknown): void {
     const own = error as Partial<Error> | null | undefined;
-    const text = typeof own?.message === "string" ? `${String(own.name)}: ${own.message}` : String(error);
-    if (!this.#errors.includes(wordsOf(text))) this.#errors.push(wordsOf(text));
+    const said = typeof own?.message === "string" ? `${String(own.name)}: ${own.message}` : String(error);
+    const place = pagePlace(attempt(() => own?.stack));
+    const text = place === null ? wordsOf(said) : wordsOf(`${wordsOf(said)} (${place})`);
+    if (!this.#errors.includes(text)) this.#errors.push(text);
   }
 
   /** The play that is reported, sampled. */

@@ -1,6 +1,7 @@
 /** The alarms of one episode: what was heard of errors, once per text. */
 
 import type { GameFailed, PlaytestAlarm } from "@attract/schema";
+import { gameStack } from "../../worker/src/game/game-stack.ts";
 
 const MAX_ALARMS = 16;
 const MAX_CHARACTERS = 1_000;
@@ -8,9 +9,6 @@ const MAX_STACK_CHARACTERS = 3_000;
 
 /** How an alarm begins that is raised where no episode begins after its own one; the server knows it. */
 export const NOT_AGAIN = "after this episode the game does not begin again in the same page";
-
-/** The address of a game's module. */
-const MODULE = /\/games\/[0-9a-f]{64}\.js/;
 
 /** Something that was thrown, or written as an error. */
 export interface HeardError {
@@ -45,10 +43,11 @@ export class EpisodeAlarms {
     const isKnown = this.#seen.has(key) || this.#alarms.some((alarm) => alarm.text.endsWith(`: ${stable}`));
     if (isKnown || this.#alarms.length >= MAX_ALARMS) return;
     this.#seen.add(key);
+    const own = gameStack(stack);
     this.#alarms.push({
       oracle,
       text: clipped(stable, MAX_CHARACTERS),
-      stack: gameStack(stack),
+      stack: own === null ? null : clipped(own, MAX_STACK_CHARACTERS),
       method,
       step,
       tick,
@@ -62,22 +61,6 @@ function stableText(text: string): string {
     .replaceAll(/blob:(?:https?:\/\/[^/\s]+\/|null\/)?[\w-]+/g, "blob")
     .replaceAll(/https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?\//g, "")
     .replaceAll(/\d{10,}/g, "#");
-}
-
-/** The frames of the game's own files, those of a page as `js/game.js:12:5`; null: there are none. */
-function gameStack(stack: string | null): string | null {
-  const frames: string[] = [];
-  for (const line of (stack ?? "").split("\n")) {
-    const isPlace = /:\d+:\d+\)?$/.test(line);
-    if (!isPlace || line.includes("blob:") || line.includes("/.attract/")) continue;
-    // The server knows a module by its address.
-    if (MODULE.test(line)) frames.push(line);
-    else
-      frames.push(
-        line.replace(/https?:\/\/[^/]+\/([^?#:]*)(?:[?#][^:]*)?(?=:\d)/, (_, path) => path || "index.html"),
-      );
-  }
-  return frames.length === 0 ? null : clipped(frames.join("\n"), MAX_STACK_CHARACTERS);
 }
 
 function clipped(text: string, length: number): string {

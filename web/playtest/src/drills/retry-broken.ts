@@ -63,7 +63,8 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
       : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
   const { number, difference, expected, error } = broken;
   const before = await shortest(definition, sequence, number, expected, options);
-  const last = number > 0 && before.first === number - 1 ? sequence[number - 1].episode : null;
+  const earlier = number > 0 ? sequence[number - 1] : opening;
+  const last = number === 0 || before.first === number - 1 ? (earlier?.episode ?? null) : null;
   const alarm =
     error === null || last === null
       ? alarmAt(definition, number % scripts.length, before.text, difference)
@@ -141,6 +142,12 @@ async function comparison(
     await open(kept);
     for (const [number, script] of sequence.entries()) {
       const expected = await playFresh(script);
+      if (opening !== null && isUnbegun(expected) && isUnbegun(await playFresh(script))) {
+        const difference = { step: 0, text: `the game failed: ${expected.error}` };
+        result.compared++;
+        result.broken = { number, difference, expected, error: expected.error };
+        break;
+      }
       const came = await play(kept, script, options);
       if (!expected.isWhole || !came.isWhole) break;
       result.compared++;
@@ -160,7 +167,7 @@ async function comparison(
           `the game is not deterministic: episode ${number % (sequence.length - 1)} differs between two new copies at ` +
           `${stepText(definition, chance.step)}: ${chance.text}`;
       else if (again.isWhole) {
-        const error = came.rows.length === 0 ? came.error : null;
+        const error = isUnbegun(came) ? came.error : null;
         result.broken = { number, difference, expected, error };
       }
       break;
@@ -170,6 +177,11 @@ async function comparison(
     fresh.close();
   }
   return result;
+}
+
+/** Whether it does not even begin. */
+function isUnbegun({ rows, error }: Play): boolean {
+  return rows.length === 0 && error !== null;
 }
 
 /** What has to be played before episode `number` for it to differ: its first episode, and in words. */
