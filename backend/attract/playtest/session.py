@@ -348,7 +348,8 @@ class Playtest:
                 seen[cause.key] = await self._drilled_again(cause) if is_open else 0
             times = seen.get(cause.key, 0)
             text = cause.text
-            if times < CONFIRMATIONS and cause.oracle in REPLAYED and len(cause.sightings) >= SEEN_OFTEN:
+            is_seen = cause.oracle in REPLAYED or cause.text.startswith(NOT_AGAIN)
+            if times < CONFIRMATIONS and is_seen and len(cause.sightings) >= SEEN_OFTEN:
                 # A page whose restart leaves a little behind does not go the same way in a fresh one.
                 count = len(cause.sightings)
                 text = f"{text} (in {count} episodes; the shortest go otherwise in a fresh page)"

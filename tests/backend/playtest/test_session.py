@@ -170,6 +170,17 @@ def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_befo
     assert [drill.episodes for drill in drills] == [[last]] * 2
 
 
+@pytest.mark.parametrize(("count", "is_found"), [(2, False), (3, True)])
+def test_a_page_that_often_does_not_begin_again_is_found_where_a_fresh_one_goes_otherwise(
+    count: int, is_found: bool
+) -> None:
+    alarm = PlaytestAlarm(oracle="retry-broken", text=f"{NOT_AGAIN}: start() threw: paused", step=10)
+    host = ScriptedHost(lambda player, index: [alarm] if player == "random" and index < count else [])
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", numbers={"episodes": 2.0})
+    found = [(finding.id, finding.times) for finding in run(host, has_page=True).findings]
+    assert found == ([("retry-broken", 0)] if is_found else [])
+
+
 def test_an_episode_that_went_on_in_a_new_page_is_judged_as_any_other() -> None:
     alarm = PlaytestAlarm(oracle="retry-broken", text=f"{NOT_AGAIN}: start() threw: paused", step=10)
     host = ScriptedHost(lambda player, index: [alarm] if player == "random" else [])
