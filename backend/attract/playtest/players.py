@@ -110,4 +110,5 @@ def crowd(description: GameDescription, policies: Sequence[str], num_recorded: i
     trained = [f"{TRAINED}:{how}" for how in HOWS] if TRAINED in policies else []
     younger = [f"{name}:greedy" for name in policies if name != TRAINED]
     recorded = [f"recorded-{k}" for k in range(num_recorded)]
-    return ["idle", "random", "sticky", "novelty", *trained, *younger, *recorded, *held]
+    # Where a page is so slow that two of them play, inputs should be among what they do most.
+    return ["random", "idle", "sticky", "novelty", *trained, *younger, *recorded, *held]

@@ -48,7 +48,7 @@ def test_there_are_as_many_held_actions_as_the_browser_has(entry: dict[str, Any]
 
 def test_the_crowd_without_policies_and_with_them() -> None:
     game = describe(action=DiscreteSpace(n=2))
-    assert crowd(game, [], 0) == ["idle", "random", "sticky", "novelty", "hold-0", "hold-1"]
+    assert crowd(game, [], 0) == ["random", "idle", "sticky", "novelty", "hold-0", "hold-1"]
     names = crowd(game, ["trained", "younger-1", "younger-2"], 2)
     # A short budget reaches the first alone.
     assert names[4:] == [

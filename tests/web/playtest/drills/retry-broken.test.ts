@@ -1,4 +1,5 @@
 import type { PlaytestGame } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
 import { defineGame } from "attract/define-game";
 import { box, discrete } from "attract/spaces";
 import { expect, test } from "vitest";
@@ -43,7 +44,7 @@ const whole = (car: Car): void => {
   car.speed = 1;
 };
 
-async function run(game: ReturnType<typeof race>, seconds = 60, observed: PlaytestGame["observed"] = []) {
+async function run(game: GameDefinition, seconds = 60, observed: PlaytestGame["observed"] = []) {
   return drilled("retry-broken", game, await played(game, 4, 200), { seconds, observed });
 }
 
@@ -61,6 +62,39 @@ test("a second try that keeps the speed of the first is found: which after which
       "at step 0 (0.0 s): observation[1] is 2 instead of 1",
   );
   expect(await run(race(whole))).toMatchObject({ alarms: [], numbers: { episodes: 5 }, problem: null });
+});
+
+test("what goes on with its chance is no fault of a restart that was guessed", async () => {
+  const bag = defineGame({
+    id: "Bag-v1",
+    tickSeconds: 0.1,
+    observation: box({ shape: [2] }),
+    action: discrete(2),
+    create: () => {
+      let next: number | null = null;
+      let [piece, steps] = [0, 0];
+      return {
+        start({ random }) {
+          [piece, next] = [next ?? random.int(100), random.int(100)];
+          steps = 0;
+          return [piece, steps];
+        },
+        update: () => ({ observation: [piece, ++steps], reward: 0, terminated: steps > 20 }),
+      };
+    },
+  });
+  const read = [{ text: "w.piece", numbers: 1 }];
+  expect((await run(bag)).alarms[0].text).toContain("at step 0 (0.0 s): observation[0] is ");
+  expect(await run(bag, 60, read)).toMatchObject({ alarms: [], problem: null });
+  expect(
+    (
+      await run(
+        race(() => undefined),
+        60,
+        read,
+      )
+    ).alarms,
+  ).toHaveLength(1);
 });
 
 test("what differs is called by what it was read of, where that is known", async () => {
