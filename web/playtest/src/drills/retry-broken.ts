@@ -126,7 +126,8 @@ async function comparison(
   options: Drill["options"],
 ): Promise<Comparison> {
   const isModule = definition.page === undefined;
-  const isGuessed = (options.observed?.length ?? 0) > 0;
+  const { observed = [] } = options;
+  const isSingle = observed.flatMap(({ numbers }) => Array.from({ length: numbers }, () => numbers === 1));
   const sees = isModule ? "drawn" : undefined;
   const kept = new DrillCopy(definition, { isFresh: false, sees }, options);
   const fresh = new DrillCopy(definition, { isFresh: opening === null && isFresh, sees }, options);
@@ -139,7 +140,7 @@ async function comparison(
     await open(fresh);
     return play(fresh, script, options);
   };
-  /** Whether each number of a first row is the same in new copies of other seeds. */
+  /** Whether each number of a first row is one by itself, and the same in new copies of other seeds. */
   const fixedAtStart = async ({ episode }: EpisodeScript): Promise<boolean[]> => {
     const rows: number[][] = [];
     try {
@@ -152,7 +153,7 @@ async function comparison(
       if (!isGameError(error)) throw error;
       return [];
     }
-    return rows[0].map((value, at) => rows.every((row) => Object.is(row[at], value)));
+    return rows[0].map((value, at) => isSingle[at] && rows.every((row) => Object.is(row[at], value)));
   };
   // A best score that is shown from then on is meant: another build decides.
   const result: Comparison = { compared: 0, broken: null, drawnAlike: isModule ? 1 : null, problem: null };
@@ -170,8 +171,8 @@ async function comparison(
       if (!expected.isWhole || !came.isWhole) break;
       result.compared++;
       let difference = firstDifference(kept, expected, came);
-      // What was guessed to begin a game may go on with its chance, as with the next piece of a bag.
-      if (difference?.step === 0 && isGuessed && expected.rows.length > 0 && came.rows.length > 0) {
+      // What was guessed to begin a game may go on with its chance: with the next piece, and with what is left in a bag.
+      if (difference?.step === 0 && observed.length > 0 && expected.rows.length > 0 && came.rows.length > 0) {
         const isFixed = await fixedAtStart(script);
         const nearly = tolerances(expected.rows).map((one, at) =>
           isFixed[at] ? one : Number.POSITIVE_INFINITY,
