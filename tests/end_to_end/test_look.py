@@ -158,7 +158,7 @@ async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: Se
         ("page", "log", 'begun {"lives":3}')
     ]
     assert report.alerts == ["Go!"]
-    assert report.errors == ["TypeError: broken"]
+    assert report.errors == ["TypeError: broken (index.html:13:51)"]
     assert {entry.address for entry in report.missing} == {"/styles.css", "/nope.png", "/gone.js"}
     assert report.eval is not None and report.eval.value == ["play", 800]
     # A PNG's size stands in its header.
@@ -184,7 +184,7 @@ async def test_a_picture_is_of_the_last_frame_however_slowly_it_is_drawn(
         )
         # What a page sends to a server is noted, and what it caught and wrote is an error.
         assert "talks to a server, which is not there" in report.notes
-        assert report.errors == ["RangeError: caught"]
+        assert report.errors == ["RangeError: caught (index.html:5:13)"]
     assert pictures[0] == pictures[1] and seen[0] == seen[1]
 
 
