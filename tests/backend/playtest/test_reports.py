@@ -66,6 +66,17 @@ def test_what_the_baseline_shows_too_is_one_line_each_and_no_finding() -> None:
     ]
 
 
+@pytest.mark.parametrize(("second", "says"), [(0.0, True), (0.5, False), (None, False)])
+def test_a_build_in_which_nobody_scored_says_so(second: float | None, says: bool) -> None:
+    returns = {"idle": 0.0, "random": second}
+    players = [
+        PlayerOutcome(player=name, episodes=2, return_mean=mean, length_mean=9.0)
+        for name, mean in returns.items()
+    ]
+    last = text_lines(report(players=players))[-1]
+    assert last.startswith("plays: no finding") and ("no player scored" in last) is says
+
+
 def test_a_game_that_was_not_played_says_why_in_the_lines_of_its_bundler() -> None:
     problem = "could not be bundled\n\x1b[31m✘ Expected }\n\n  src/game.ts:2:0:"
     lines = text_lines(report(verdict="not_played", problem=problem, players=[], oracles=[]))

@@ -119,7 +119,7 @@ test("a button that leads out of the game's folder leads nowhere, and is named",
   await turns(100);
   expect(run("document.body.textContent")).toBe("Back");
   expect([...clock.unheld]).toEqual([
-    "has a button that leads to data:text/html,elsewhere, which is not followed",
+    "has a link or button that leads to data:text/html,elsewhere, which is not followed",
   ]);
 });
 

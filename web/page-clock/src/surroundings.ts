@@ -185,7 +185,7 @@ interface NavigateEventLike extends Event {
 const PAGES = /^(https?|about|blob|data):/;
 
 /** Elements that do what they say when they are pressed. */
-const CONTROLS = "a[href], area[href], button, [role=button], [onclick]";
+const CONTROLS = "a[href], area[href], button, input, [role=button], [role=link], [onclick]";
 /** Events by which one is pressed. */
 const PRESSES = ["click", "pointerdown", "pointerup", "mousedown", "mouseup", "touchstart", "touchend"];
 
@@ -225,7 +225,7 @@ function holdNavigation(
     const name = nameOf(url, window.location.href);
     if (isReload || !isControl || isOfGame(name)) return onLeave(event as NavigateEventLike);
     event.preventDefault();
-    said.addAddress("other", "has a button that leads to", name, "which is not followed");
+    said.addAddress("other", "has a link or button that leads to", name, "which is not followed");
   });
 }
 

@@ -63,8 +63,8 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
     return compared >= 2
       ? clean({ episodes: compared, ...(drawnAlike === null ? {} : { drawn_alike: drawnAlike }) })
       : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
-  const { number, difference, expected, error } = broken;
-  const before = await shortest(definition, sequence, number, expected, options);
+  const { number, difference, error } = broken;
+  const before = await shortest(definition, sequence, broken, options);
   const earlier = number > 0 ? sequence[number - 1] : opening;
   const last = number === 0 || before.first === number - 1 ? (earlier?.episode ?? null) : null;
   const alarm =
@@ -83,11 +83,20 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
   return found(alarm, numbers, error === null ? null : last);
 }
 
+interface Broken {
+  number: number;
+  difference: Difference;
+  expected: Play;
+  /** See `firstDifference`. */
+  isFixed: readonly boolean[] | null;
+  error: string | null;
+}
+
 interface Comparison {
   /** Episodes that were played in both copies. */
   compared: number;
   /** The first that differs, how it goes in a new copy, and of one that does not even begin, what is thrown. */
-  broken: { number: number; difference: Difference; expected: Play; error: string | null } | null;
+  broken: Broken | null;
   /** Whether each begins with the same picture; null: that is not known. */
   drawnAlike: 0 | 1 | null;
   problem: string | null;
@@ -164,22 +173,15 @@ async function comparison(
       if (opening !== null && isUnbegun(expected) && isUnbegun(await playFresh(script))) {
         const difference = { step: 0, text: `the game failed: ${expected.error}` };
         result.compared++;
-        result.broken = { number, difference, expected, error: expected.error };
+        result.broken = { number, difference, expected, isFixed: null, error: expected.error };
         break;
       }
       const came = await play(kept, script, options);
       if (!expected.isWhole || !came.isWhole) break;
       result.compared++;
       let difference = firstDifference(kept, expected, came);
-      // What was guessed to begin a game may go on with its chance: with the next piece, and with what is left in a bag.
-      if (difference?.step === 0 && observed.length > 0 && expected.rows.length > 0 && came.rows.length > 0) {
-        const isFixed = await fixedAtStart(script);
-        const nearly = tolerances(expected.rows).map((one, at) =>
-          isFixed[at] ? one : Number.POSITIVE_INFINITY,
-        );
-        const text = differenceOf(kept, expected.rows[0], came.rows[0], nearly);
-        difference = text === null ? null : { step: 0, text };
-      }
+      const isFixed = difference === null || observed.length === 0 ? null : await fixedAtStart(script);
+      if (isFixed !== null) difference = firstDifference(kept, expected, came, isFixed);
       const isDrawnOtherwise = result.drawnAlike === 1 && came.picture !== expected.picture;
       if (difference === null && !isDrawnOtherwise) {
         // Else the next one would have a new page.
@@ -196,7 +198,7 @@ async function comparison(
           `${stepText(definition, chance.step)}: ${chance.text}`;
       else if (again.isWhole) {
         const error = isUnbegun(came) ? came.error : null;
-        result.broken = { number, difference, expected, error };
+        result.broken = { number, difference, expected, isFixed, error };
       }
       break;
     }
@@ -216,8 +218,7 @@ function isUnbegun({ rows, error }: Play): boolean {
 async function shortest(
   definition: GameDefinition,
   sequence: readonly EpisodeScript[],
-  number: number,
-  expected: Play,
+  { number, expected, isFixed }: Broken,
   options: Drill["options"],
 ): Promise<{ first: number; text: string }> {
   if (number === 0) return { first: 0, text: `played by ${restartText(definition.page)}` };
@@ -226,7 +227,7 @@ async function shortest(
   try {
     await play(copy, sequence[number - 1], options);
     const came = await play(copy, sequence[number], options);
-    const isEnough = came.isWhole && firstDifference(copy, expected, came) !== null;
+    const isEnough = came.isWhole && firstDifference(copy, expected, came, isFixed) !== null;
     return isEnough ? { first: number - 1, text: `after episode ${number - 1}` } : { first: 0, text: all };
   } finally {
     copy.close();
@@ -279,8 +280,16 @@ function rowOf({ definition }: DrillCopy, instance: Instance): number[] {
  *
  * A page that begins again is seldom in the very phase of a new one: there, numbers that differ by next to nothing are the same,
  * and what follows from them later is not looked at.
+ *
+ * @param isFixed numbers that alone are compared at the start, and where others differ there, in all of the episode: what was
+ *   guessed to begin a game may go on with its chance, with the next piece and with what is left in a bag. Null: it was not guessed.
  */
-function firstDifference(copy: DrillCopy, expected: Play, came: Play): Difference | null {
+function firstDifference(
+  copy: DrillCopy,
+  expected: Play,
+  came: Play,
+  isFixed: readonly boolean[] | null = null,
+): Difference | null {
   const nearly = copy.definition.page === undefined ? null : tolerances(expected.rows);
   const watched = Math.ceil(WATCHED_SECONDS / stepSeconds(copy.definition));
   const length = Math.max(expected.rows.length, came.rows.length);
@@ -295,8 +304,12 @@ function firstDifference(copy: DrillCopy, expected: Play, came: Play): Differenc
     if (text === null && was.some((value, i) => !Object.is(value, is[i]))) slight = Math.min(slight, step);
     lasting = text === null ? 0 : lasting + 1;
     // After a slight difference, what comes a step earlier or later is none.
-    if (text !== null && (slight > step || lasting === LASTING_STEPS))
+    if (text === null || (slight <= step && lasting < LASTING_STEPS)) continue;
+    if (step > 0 || isFixed === null || was === undefined || is === undefined)
       return { step: step - lasting + 1, text };
+    const ofFixed = was.map((_, i) => (isFixed[i] ? (nearly?.[i] ?? -1) : Number.POSITIVE_INFINITY));
+    const fixed = differenceOf(copy, was, is, ofFixed);
+    return fixed === null ? null : { step: 0, text: fixed };
   }
   if (expected.error === came.error || slight < length) return null;
   return { step: length, text: `the game failed: ${came.error ?? expected.error}` };
