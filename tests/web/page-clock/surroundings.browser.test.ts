@@ -91,6 +91,16 @@ test.each([
     null,
   ],
   ["a link", `link.click()`, null],
+  [
+    "another server in the frame after a press on a canvas",
+    `canvas.click(); location.href = "https://elsewhere.example/"`,
+    null,
+  ],
+  [
+    "another server by a key",
+    `press(canvas); location.href = "https://elsewhere.example/"`,
+    "https://elsewhere.example/",
+  ],
   ["an address that is none", `link.href = "http://"; link.click()`, null],
   ["a link that downloads", `link.download = "a.txt"; link.click()`, null],
   ["a link that the page refuses", `link.onclick = () => false; link.click()`, null],

@@ -67,8 +67,9 @@ export interface Surroundings {
   /** The address that the page asked for, as its own folder names it; the browser goes there in its own time. */
   readonly leavingFor: string | null;
   lock: Lock;
-  /** As if nothing had ever been kept: storage and cookies are empty. */
+  /** Storage and cookies are what they were when `keepStorage` was called, or else empty. */
   clearStorage(): void;
+  keepStorage(): void;
 }
 
 /**
@@ -97,9 +98,10 @@ export function installSurroundings(
     },
     lock: { element: null },
     clearStorage: () => kept.clear(),
+    keepStorage: () => kept.keep(),
   };
   if (isWhole)
-    holdNavigation(window, state, said, (event) => {
+    holdNavigation(window, time, state, said, (event) => {
       leave = event;
     });
   for (const name of REAL_EVENTS) {
@@ -188,6 +190,8 @@ const PAGES = /^(https?|about|blob|data):/;
 const CONTROLS = "a[href], area[href], button, input, [role=button], [role=link], [onclick]";
 /** Events by which one is pressed. */
 const PRESSES = ["click", "pointerdown", "pointerup", "mousedown", "mouseup", "touchstart", "touchend"];
+/** Page time after a press in which a game that looks at its mouse once a frame follows what it draws as a link. */
+const PRESSED_MS = 100;
 
 /**
  * Many games reload their page when they are over: by `location.reload()`, or a link to themselves. And many have a
@@ -195,16 +199,19 @@ const PRESSES = ["click", "pointerdown", "pointerup", "mousedown", "mouseup", "t
  */
 function holdNavigation(
   window: Page,
+  time: VirtualTime,
   state: { isReloadDue: boolean },
   said: UnheldUses,
   onLeave: (event: NavigateEventLike) => void,
 ): void {
   let press: Event | null = null;
+  let pressedAt = Number.NEGATIVE_INFINITY;
   for (const name of PRESSES)
     window.addEventListener(
       name,
       (event) => {
         press = event;
+        pressedAt = time.now;
       },
       true,
     );
@@ -222,11 +229,17 @@ function holdNavigation(
     // An event that is no longer dispatched has no phase.
     const pressed = sourceElement ?? (press === null || press.eventPhase === 0 ? null : press.target);
     const isControl = pressed instanceof window.Element && pressed.closest(CONTROLS) !== null;
+    const isDrawn = isElsewhere(url, window.location.origin) && time.now - pressedAt <= PRESSED_MS;
     const name = nameOf(url, window.location.href);
-    if (isReload || !isControl || isOfGame(name)) return onLeave(event as NavigateEventLike);
+    if (isReload || !(isControl || isDrawn) || isOfGame(name)) return onLeave(event as NavigateEventLike);
     event.preventDefault();
     said.addAddress("other", "has a link or button that leads to", name, "which is not followed");
   });
+}
+
+/** Whether it leads to another server, which no page gets to. */
+function isElsewhere(address: string, origin: string): boolean {
+  return /^https?:/.test(address) && new URL(address).origin !== origin;
 }
 
 /** The page that an address leads to, whatever it is asked. */
@@ -260,8 +273,19 @@ export class Kept {
   readonly cookies = new Map<string, string>();
   /** Called with each change of an area, and the window that caused it. */
   readonly changed = new Set<(name: AreaName, change: StorageEventInit, source: Window) => void>();
+  readonly #all = [this.areas.localStorage, this.areas.sessionStorage, this.cookies];
+  #kept = this.#all.map(() => new Map<string, string>());
+
+  /** What is there now is there again after each `clear`. */
+  keep(): void {
+    this.#kept = this.#all.map((values) => new Map(values));
+  }
+
   clear(): void {
-    for (const one of [this.areas.localStorage, this.areas.sessionStorage, this.cookies]) one.clear();
+    for (const [i, values] of this.#all.entries()) {
+      values.clear();
+      for (const [name, value] of this.#kept[i]) values.set(name, value);
+    }
   }
 }
 

@@ -351,7 +351,12 @@ export class VirtualClock {
     for (const { clock } of this.#frames.all) clock.release();
   }
 
-  /** As if nothing had been played before: storage and cookies are empty, no score was sent, nothing was said, and nothing has moved. */
+  /** The page has loaded: what it keeps by now is there whenever it begins. */
+  keepStorage(): void {
+    this.#surroundings.keepStorage();
+  }
+
+  /** As if nothing had been played before: storage and cookies are those of `keepStorage`, no score was sent, nothing was said, and nothing has moved. */
   clearStorage(): void {
     this.#surroundings.isReloadDue = false;
     this.#portals.forget();

@@ -27,11 +27,13 @@ test("a page is laid out at its size, where the browser keeps it up to date", as
   expect([left, top]).toEqual([0, 0]);
 });
 
-test("its first episode is played for nothing, and every episode begins at a whole second with empty storage", async () => {
-  const frame = await load();
+test("its first episode is played for nothing, and every episode begins at a whole second with what the page kept as it loaded", async () => {
+  const frame = await load(hop({ prepare: (w) => void (w.localStorage.volume = "0.5") }));
   expect(frame.window.localStorage.best).toBeDefined();
+  frame.window.localStorage.volume = "0";
   frame.begin(5);
   expect(frame.window.localStorage.best).toBeUndefined();
+  expect(frame.window.localStorage.volume).toBe("0.5");
   expect(frame.clock.now % 1000).toBe(17);
   const first = frame.window.look().y;
   frame.begin(6);

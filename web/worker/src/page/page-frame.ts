@@ -346,6 +346,7 @@ export class PageFrame implements PageHands {
       this.loadTicks++;
       await this.#settle();
     }
+    this.clock.keepStorage();
     this.clock.draws = draws;
     // What cannot begin twice has no first play to warm up by.
     if (adapter.reset !== "own") return;
