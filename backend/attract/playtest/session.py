@@ -303,7 +303,7 @@ class Playtest:
         (drilled,) = answer.drilled
         if drilled.problem is not None:
             self._played.problems[drill.kind] = drilled.problem
-        elif drill.kind == "retry-broken" and drilled.numbers.get("episodes") == 0.0:
+        elif drill.kind in ("retry-broken", "leak") and drilled.numbers.get("episodes") == 0.0:
             self._played.problems[drill.kind] = self._plan.restart_problem
         else:
             self._played.drilled.add(drill.kind)

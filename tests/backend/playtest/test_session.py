@@ -488,9 +488,11 @@ def test_what_is_recorded_before_pages_are_fresh_is_not_used() -> None:
 def test_a_page_that_each_episode_loads_anew_is_not_judged_by_its_restart() -> None:
     host = ScriptedHost()
     host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", numbers={"episodes": 0.0})
+    host.drilled["leak"] = PlaytestDrilled(kind="leak", numbers={"episodes": 0.0})
     played = run(host, has_page=True)
-    assert "retry-broken" not in played.drilled
-    assert played.problems["retry-broken"] == "each episode loads the page anew: no restart is judged"
+    for oracle in ("retry-broken", "leak"):
+        assert oracle not in played.drilled
+        assert played.problems[oracle] == "each episode loads the page anew: no restart is judged"
     unknown = run(host, has_page=True, is_restart_known=False)
     assert unknown.problems["retry-broken"] == (
         "no restart was found in time, and each episode loads the page anew: give more --seconds"

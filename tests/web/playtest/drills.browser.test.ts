@@ -114,7 +114,8 @@ test("a second try that goes otherwise is found; a clean one is not, nor one in 
   expect((await run("retry-broken", both(8))).alarms.map(({ step }) => step)).toEqual([4]);
   expect((await run("retry-broken", both(40))).alarms).toEqual([]);
   const reload = drive({ begin: `${tries} x += 5 * tries;` }, { reset: "reload" });
-  expect(await run("retry-broken", reload)).toMatchObject({ alarms: [], numbers: { episodes: 0 } });
+  for (const kind of ["retry-broken", "leak"] as const)
+    expect(await run(kind, reload)).toMatchObject({ alarms: [], numbers: { episodes: 0 }, problem: null });
 });
 
 test("a menu that restarts a game once it is over is compared with a restart, since a page that has come up may be otherwise", async () => {
@@ -147,6 +148,20 @@ test("a menu that restarts a game once it is over is compared with a restart, si
     ),
   ]);
   expect(dead.recorded[0]).toMatchObject({ end_reason: "terminated" });
+  const deaf = await lost(
+    "if (tries > 0) Object.defineProperty(held, 'Space', { value: false, writable: false });",
+  );
+  expect([deaf.problem, deaf.alarms.map(({ oracle, text }) => [oracle, text])]).toEqual([
+    null,
+    [
+      [
+        "retry-broken",
+        expect.stringMatching(
+          /^after a restart by its menu no input does anything: 2 actions, held for \d+ steps each, go the same way; in a new copy two of them part at step \d /,
+        ),
+      ],
+    ],
+  ]);
 });
 
 test("a key that does nothing any more is in no state another than waiting; a page whose restart is not clean is measured too", {

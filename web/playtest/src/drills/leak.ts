@@ -40,8 +40,8 @@ const PART_SHARE = 0.25;
 
 export async function leak({ definition, options }: Drill): Promise<Drilled> {
   const { page } = definition;
-  // A page for each episode takes along what it holds.
-  if (page !== undefined && page.reset !== "own") return clean();
+  // A page for each episode takes along what it holds: nothing is known of one that goes on.
+  if (page !== undefined && page.reset !== "own") return clean({ episodes: 0 });
   const heapBytes = options.heapBytes === undefined ? heapMeter() : options.heapBytes;
   if (heapBytes === null)
     return unfinished("this browser does not tell the size of its heap: Chromium has flags for it");

@@ -1,7 +1,7 @@
 /** Whether an episode after others in the same copy is the same as in a new copy: whether a second try begins as the first. */
 
 import type { PlaytestAlarm } from "@attract/schema";
-import type { GameDefinition } from "attract/contract";
+import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { observedRow } from "attract/observed";
 import type { EpisodeScript } from "../../../worker/src/episode/episode-script.ts";
@@ -9,13 +9,15 @@ import { hashed } from "../../../worker/src/episode/seen-hash.ts";
 import { episodeError, isGameError } from "../../../worker/src/game/failures.ts";
 import { restartText } from "../../../worker/src/page/page-frame.ts";
 import { NOT_AGAIN } from "../alarms.ts";
-import { DrillCopy } from "./drill-copy.ts";
-import type { Drilled } from "./drill-failures.ts";
+import { DrillCopy, type EpisodeName, holding } from "./drill-copy.ts";
+import type { Drilled, Move } from "./drill-failures.ts";
 import { alarmOf, clean, type Drill, found, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { scriptsOf } from "./scripts.ts";
 
 /** Steps of an episode that are compared. */
 const MAX_STEPS = 600;
+/** Steps for which an action is held to see whether it does anything. */
+const MAX_HELD_STEPS = 200;
 /** New copies, each of another seed, by which it is known what chance decides at the start. */
 const NUM_STARTS = 3;
 /** Numbers that are kept of what is seen in a step: pictures are many more. */
@@ -59,10 +61,14 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
   const kind = { isFresh: true, opening } as const;
   const { compared, broken, drawnAlike, problem } = await comparison(definition, sequence, kind, options);
   if (problem !== null) return unfinished(problem);
-  if (broken === null)
-    return compared >= 2
+  if (broken === null) {
+    if (compared < 2)
+      return unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
+    const deaf = opening === null ? null : await deafness(definition, opening, options);
+    return deaf === null
       ? clean({ episodes: compared, ...(drawnAlike === null ? {} : { drawn_alike: drawnAlike }) })
-      : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
+      : found(deaf, { episodes: compared, first: 0, last: scripts.length });
+  }
   const { number, difference, error } = broken;
   const before = await shortest(definition, sequence, broken, options);
   const earlier = number > 0 ? sequence[number - 1] : opening;
@@ -113,6 +119,55 @@ async function openingOf(
     for (const script of scripts.toSorted((one, other) => one.numSteps - other.numSteps))
       if ((await play(copy, script, options)).isWhole && copy.instance.episodeOver) return script;
     return null;
+  } finally {
+    copy.close();
+  }
+}
+
+/** Whether no input does anything in the game that a menu restarts, where one does in a new page: all restarts are alike then. */
+async function deafness(
+  definition: GameDefinition,
+  opening: EpisodeScript,
+  options: Drill["options"],
+): Promise<PlaytestAlarm | null> {
+  const copy = new DrillCopy(definition, { isFresh: false }, options);
+  const holds = async (action: Action, isRestarted: boolean): Promise<number[][] | null> => {
+    copy.renew();
+    if (isRestarted) await play(copy, opening, options);
+    const { rows, isWhole } = await playSteps(
+      copy,
+      opening.episode,
+      MAX_HELD_STEPS,
+      options,
+      holding(definition, action),
+    );
+    return isWhole ? rows : null;
+  };
+  /** The first step in which an action goes otherwise than the first one; null: none does. Undefined: there was no time. */
+  const parting = async (actions: readonly Action[], isRestarted: boolean) => {
+    const first = await holds(actions[0], isRestarted);
+    let steps = first?.length ?? 0;
+    for (const action of actions.slice(1)) {
+      const rows = await holds(action, isRestarted);
+      if (first === null || rows === null) return undefined;
+      const at = rows.findIndex((row, i) => row.join() !== first[i]?.join());
+      if (at >= 0) return { action, at };
+      steps = Math.min(steps, rows.length);
+    }
+    return { action: null, at: steps };
+  };
+  try {
+    const fresh = await parting(options.held, false);
+    if (fresh === undefined || fresh.action === null) return null;
+    const others = options.held.slice(1).filter((action) => action !== fresh.action);
+    const again = await parting([options.held[0], fresh.action, ...others], true);
+    // A game that ends at once hears none either, and that may be right.
+    if (again === undefined || again.action !== null || again.at <= fresh.at) return null;
+    return alarmOf(
+      "retry-broken",
+      `after a restart by its menu no input does anything: ${options.held.length} actions, held for ${again.at - 1} steps each, go ` +
+        `the same way; in a new copy two of them part at ${stepText(definition, fresh.at)}`,
+    );
   } finally {
     copy.close();
   }
@@ -247,18 +302,28 @@ function alarmAt(
   return alarmOf("retry-broken", where, { step });
 }
 
-async function play(copy: DrillCopy, script: EpisodeScript, { deadline }: Drill["options"]): Promise<Play> {
+function play(copy: DrillCopy, script: EpisodeScript, options: Drill["options"]): Promise<Play> {
+  const steps = Math.min(script.numSteps, MAX_STEPS);
+  return playSteps(copy, script.episode, steps, options, (instance, step) => script.action(step, instance));
+}
+
+async function playSteps(
+  copy: DrillCopy,
+  name: EpisodeName,
+  steps: number,
+  { deadline }: Drill["options"],
+  moveOf: (instance: Instance, step: number) => Move,
+): Promise<Play> {
   const rows: number[][] = [];
   let picture = 0;
   try {
-    await copy.start(script.episode);
+    await copy.start(name);
     const { instance } = copy;
     if (copy.definition.page === undefined) picture = copy.picture;
     rows.push(rowOf(copy, instance));
-    const steps = Math.min(script.numSteps, MAX_STEPS);
     for (let step = 0; step < steps && !instance.episodeOver; step++) {
       if (deadline.isOver) return { rows, picture, error: null, isWhole: false };
-      await copy.step(script.action(step, instance));
+      await copy.step(moveOf(instance, step));
       rows.push(rowOf(copy, instance));
     }
     return { rows, picture, error: null, isWhole: true };
