@@ -14,7 +14,7 @@ from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
 from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_library
 from attract.playtest.report import BuildFinding, Report, joined
 from attract.playtest.report_page import EpisodePictures, ShownGame, report_page
-from attract.playtest.templates import text_lines
+from attract.playtest.templates import text_lines, verdict_text
 from attract.runs.episodes import SUFFIX, written
 from attract.schema.devices import DeviceName
 
@@ -72,7 +72,7 @@ def write_outputs(
         for play in plays:
             pictures |= {first + place: each for place, each in play.pictures.items()}
             first += len(play.report.findings)
-    report = report.model_copy(update={"seconds": seconds})
+    report = report.model_copy(update={"seconds": seconds, "summary": verdict_text(report)})
     # Also of a build that plays: the report of an earlier one would stay.
     write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
     shown = os.path.relpath(folder)

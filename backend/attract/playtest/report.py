@@ -118,6 +118,8 @@ class Report(FiniteModel):
     baseline_build: Annotated[str, Field(max_length=64)] | None = None
     """None: there is no baseline."""
     verdict: Literal["plays", "findings", "not_played"]
+    summary: Text = ""
+    """The verdict in a line, with what was hardly played: what the terminal ends with."""
     problem: Text | None = None
     """`not_played`: why, and what to do."""
     findings: list[BuildFinding] = []

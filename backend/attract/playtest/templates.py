@@ -18,6 +18,8 @@ MAX_LINE: Final = 400
 """Characters of a quoted text: a game's error may have any size."""
 FAMILIES: Final = {"hold": "held actions", "recorded": "recorded episodes"}
 """Players that are so many and so alike that a text has them in one line."""
+FEW_EPISODES: Final = 10
+"""Of all players together: fewer show little."""
 
 
 def verdict_text(report: Report) -> str:
@@ -29,7 +31,9 @@ def verdict_text(report: Report) -> str:
     found = [finding.id for finding in report.findings if finding.level != "warn"]
     is_unscored = bool(report.players) and all(player.return_mean == 0 for player in report.players)
     unseen = ", and no player scored: what comes after a first point was not played" if is_unscored else ""
-    plays = f"plays: no finding{unseen}"
+    is_short = 0 < report.episodes < FEW_EPISODES
+    few = f", in {_count(report.episodes, 'episode')} alone: give more --seconds" if is_short else ""
+    plays = f"plays: no finding{unseen}{few}"
     parts = [f"{_count(len(found), 'finding')}: {', '.join(found)}" if found else plays]
     parts += [f"{_count(len(warned), 'warning')}: {', '.join(warned)}"] if warned else []
     return "; ".join([*parts, *([more] if more else [])])

@@ -222,8 +222,9 @@ def test_the_report_of_the_last_build_is_kept_beside_its_episodes(tmp_path: Path
     assert [finding.episode_file for finding in kept.findings] == ["01-error.episode.json"]
     assert kept.model_dump() == written.model_dump()
     _, lines = write_outputs(CiOptions(out=out), [DevicePlay(report(), BUILD)])
-    assert Report.model_validate_json((out / "report.json").read_text()).verdict == "plays"
-    assert lines[-1] == "plays: no finding"
+    plays = Report.model_validate_json((out / "report.json").read_text())
+    assert plays.verdict == "plays"
+    assert lines[-1] == plays.summary == "plays: no finding"
     # A game that cannot be loaded has no build.
     stopped = Report(game="game.ts", build="", verdict="not_played", problem="no browser")
     write_outputs(CiOptions(out=out), [DevicePlay(stopped)])

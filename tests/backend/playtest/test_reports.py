@@ -77,6 +77,12 @@ def test_a_build_in_which_nobody_scored_says_so(second: float | None, says: bool
     assert last.startswith("plays: no finding") and ("no player scored" in last) is says
 
 
+@pytest.mark.parametrize(("episodes", "says"), [(1, "in 1 episode alone: give more --seconds"), (10, None)])
+def test_a_build_that_was_hardly_played_says_so(episodes: int, says: str | None) -> None:
+    last = text_lines(report(episodes=episodes))[-1]
+    assert last == "plays: no finding" + ("" if says is None else f", {says}")
+
+
 def test_a_game_that_was_not_played_says_why_in_the_lines_of_its_bundler() -> None:
     problem = "could not be bundled\n\x1b[31m✘ Expected }\n\n  src/game.ts:2:0:"
     lines = text_lines(report(verdict="not_played", problem=problem, players=[], oracles=[]))

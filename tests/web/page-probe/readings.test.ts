@@ -108,6 +108,19 @@ test("a game that restarts by itself ends where its score falls to its first val
   expect(read([["w.score", (tick) => tick]]).end).toBe(null);
 });
 
+test("a game that scores on was not over: its introduction was", () => {
+  const introduced: Described[] = [
+    ["w.runner.distanceRan", (tick) => tick],
+    ["w.runner.playingIntro", (tick) => tick < 20, "truth"],
+  ];
+  expect(read(introduced).end).toBe(null);
+  const crashes: Described = ["w.runner.crashed", () => false, "truth"];
+  expect(read([...introduced, crashes]).end?.text).toBe("Boolean(w.runner.crashed)");
+  // What was scored is counted up to its end.
+  const counted: Described = ["w.runner.score", (tick) => Math.min(tick, 45)];
+  expect(read([counted, introduced[1]]).end?.text).toBe("!w.runner.playingIntro");
+});
+
 test("to leave the menu is no end, to leave the game is one", () => {
   const from = (first: string, then: string) =>
     read([["w.game.current", (tick) => (tick < 20 ? first : then), "word"]]).end;

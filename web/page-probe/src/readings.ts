@@ -50,6 +50,8 @@ const MAX_TURN = 0.4;
 const LARGEST = 1e7;
 /** Scores and ends that are reported, and tried in this order. */
 const MAX_CANDIDATES = 4;
+/** Frames after its end in which a game may still count up what was scored. */
+const MAX_OUTLIVED = 30;
 /** A number with only two values that falls more often is no score that restarts. */
 const MAX_FALLS = 3;
 
@@ -104,7 +106,7 @@ export function readingOf(
   const { places } = plays[0];
   const seriesOf = (at: number): Series[] => plays.map(({ rows }) => rows.map((row) => row[at]));
   const scores: Score[] = [];
-  const ends: (End & { rank: number })[] = [];
+  let ends: (End & { rank: number })[] = [];
   places.forEach((place, at) => {
     // An element of a list may be another thing in the next frame.
     if (isElement(place)) return;
@@ -117,6 +119,10 @@ export function readingOf(
   ends.sort((a, b) => b.rank - a.rank);
   // A value that its name only suggests, and that never changes, is a setting.
   const score = scores.find(({ isLikely }) => isLikely) ?? null;
+  if (score !== null) {
+    const scored = seriesOf(places.indexOf(score.place));
+    ends = ends.filter((end) => !isOutlived(end, seriesOf(places.indexOf(end.place)), scored));
+  }
   const newGame = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
   const [likeliest] = ends;
   // A sign that occurred is better than words that might.
@@ -129,6 +135,16 @@ export function readingOf(
     scores: candidatesOf([score, ...scores], ({ place }) => place.text),
     ends: candidatesOf([end, ...ends, newGame], ({ text }) => text),
   };
+}
+
+/** Whether the score grows in many frames in which it would be over: an introduction has ended, or a key has been released. */
+function isOutlived({ isOver }: End, series: readonly Series[], scored: readonly Series[]): boolean {
+  return series.some(
+    (one, play) =>
+      one.filter(
+        (value, i) => i > 0 && isOver(value) && Number(scored[play][i]) > Number(scored[play][i - 1]),
+      ).length > MAX_OUTLIVED,
+  );
 }
 
 /** Each once, as `textOf` has it; the first stays the first. */
