@@ -49,6 +49,7 @@ function judged({ pictures, fields = () => ({}), ticks = 400, episodes = 1 }: Gi
         ticksWithoutInput: 1_000,
         isCalm: true,
         words: null,
+        misses: [],
         ...fields(tick),
       });
   }

@@ -109,6 +109,24 @@ test("a picture that is gone, one that is not drawn, one that jumps and a word a
   ]);
 });
 
+test("a part of a picture that lies beyond its edge is found where it is drawn; what has no place before its first part is not", async () => {
+  const sheet =
+    "window.sheet ??= Object.assign(document.createElement('canvas'), { width: 90, height: 30 });";
+  const drawing = (x: number): Parts => ({
+    after: `${sheet} context.drawImage(sheet, ticks > 100 ? ${x} : 0, 0, 30, 30, 8, 8, 30, 30);`,
+  });
+  const { alarms } = await looked(drawing(120));
+  expect(alarms.map(({ oracle, text, step }) => [oracle, text, step])).toEqual([
+    [
+      "outside",
+      "drawImage() takes 30 x 30 pixels at 120,0 of a picture, which is 90 x 30: nothing is drawn",
+      49,
+    ],
+  ]);
+  expect(found(await looked(drawing(60)))).toEqual([null]);
+  expect(found(await looked(drawing(-30)))).toEqual([null]);
+});
+
 test("a canvas that covers a quarter of the window is the picture, however few things are drawn on it", async () => {
   const one = "context.fillStyle = '#124'; context.fillRect(45, 14, 275, 160);";
   const { alarms } = await looked({ draw: "if (ticks % 40 === 39) return;", after: one, size: [600, 380] });

@@ -83,7 +83,8 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
             others += Number(hash !== (pictures.get(key) ?? hash));
             pictures.set(key, hash);
           }
-          rules.see(tick, { ...seen, ticksWithoutInput: tick - lastInput, isCalm, words });
+          const misses = eyes.misses(window);
+          rules.see(tick, { ...seen, ticksWithoutInput: tick - lastInput, isCalm, words, misses });
         } catch (error) {
           problem = `the page cannot be seen: ${error instanceof Error ? error.message : String(error)}`;
         }
@@ -92,6 +93,8 @@ export async function sight({ definition, episodes, lastStep, options }: Drill):
       };
       try {
         await copy.start(script.episode);
+        // Those of what was played before are of no tick of it.
+        if (copy.window !== null) eyes.misses(copy.window);
         eyes.onTick = see;
         copy.draws = pace.isDrawn;
         pace.begin();

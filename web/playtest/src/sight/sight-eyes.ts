@@ -19,6 +19,8 @@ const MAIN = 0.25;
 const MAX_ELEMENTS = 500;
 const MAX_WORDS = 200;
 const MAX_LENGTH = 60;
+/** In one tick. */
+const MAX_MISSES = 20;
 /** What lies so much of the view's size outside of it is parked there, or meant for screen readers. */
 const NEAR = 0.5;
 const BUTTONS = "button, [role=button], input[type=button], input[type=submit]";
@@ -34,6 +36,8 @@ class Heard {
   hasInput = false;
   words: { canvas: HTMLCanvasElement; text: string; box: Box }[] = [];
   readonly places = new Set<string>();
+  /** What drawing took of pictures beyond their edges, since the last call of `misses`. */
+  misses: string[] = [];
 }
 
 /** Owned by one drill, whose copies play its pages. */
@@ -102,6 +106,14 @@ export class SightEyes {
     return { picture: context.getImageData(0, 0, WIDTH, HEIGHT).data, isOther };
   }
 
+  /** Calls of `drawImage` since the last call of this that drew nothing: they took a part beyond the edges of a picture. */
+  misses(window: PageWindow): readonly string[] {
+    const heard = this.#heard.get(window);
+    const misses = heard?.misses ?? [];
+    if (heard !== undefined) heard.misses = [];
+    return misses;
+  }
+
   /** Words on canvases since the last call, and those and the buttons of elements now. */
   words(window: PageWindow): Word[] {
     const view: Box = [0, 0, window.innerWidth, window.innerHeight];
@@ -164,7 +176,28 @@ function listen(window: PageWindow): Heard {
       return original.apply(this, args);
     };
   }
+  const { drawImage } = prototype;
+  prototype.drawImage = function (this: Context, ...args: unknown[]) {
+    if (args.length === 9 && heard.misses.length < MAX_MISSES) {
+      const miss = missOf(args);
+      if (miss !== null) heard.misses.push(miss);
+    }
+    return drawImage.apply(this, args);
+  };
   return heard;
+}
+
+/** What lies beyond the right or the lower edge of its picture; null: not all of it, or no size is known. */
+function missOf([image, ...numbers]: readonly unknown[]): string | null {
+  const { naturalWidth, naturalHeight, width, height, src } = image as HTMLImageElement;
+  const [across, down] = [naturalWidth ?? Number(width), naturalHeight ?? Number(height)];
+  const [x, y, w, h, , , drawnWidth, drawnHeight] = numbers.map(Number);
+  // Before the first one there is, by a common rule, nothing: tile 0 is no tile.
+  const isBeyond = (x >= across || y >= down) && x >= 0 && y >= 0;
+  if (!isBeyond || !(across > 0 && down > 0 && w > 0 && h > 0 && drawnWidth * drawnHeight !== 0)) return null;
+  const name = typeof src === "string" && !src.startsWith("data:") ? src.replace(/[?#].*$/, "") : "";
+  const named = name.slice(name.lastIndexOf("/") + 1).slice(0, MAX_LENGTH) || "a picture";
+  return `drawImage() takes ${w} x ${h} pixels at ${x},${y} of ${named}, which is ${across} x ${down}: nothing is drawn`;
 }
 
 function note(heard: Heard, context: Context, text: string, x: number, y: number): void {

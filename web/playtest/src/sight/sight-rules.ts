@@ -38,6 +38,8 @@ export interface Glance {
   isCalm: boolean;
   /** Null: they were not read. */
   words: readonly Word[] | null;
+  /** What should have been drawn and was not, in words. */
+  misses: readonly string[];
 }
 
 export interface SightAlarm {
@@ -77,6 +79,7 @@ const MIN_OUTSIDE = 0.25;
 const MAX_MOVED = 0.1;
 const SAME_PLACE = 1.5;
 const MAX_WORDS = 500;
+const MAX_MISSES = 4;
 
 interface Scene {
   picture: Thumbnail;
@@ -105,6 +108,8 @@ export class SightRules {
   readonly #minFlickers: number;
   readonly #alarms: SightAlarm[] = [];
   readonly #words = new Map<string, Known>();
+  /** The first of each, by its words without numbers. */
+  readonly #misses = new Map<string, SightAlarm>();
   #episode = -1;
   #searches = 0;
   #numTicks = 0;
@@ -141,6 +146,11 @@ export class SightRules {
     this.#numTicks++;
     if (glance.isOther) this.#forget();
     if (glance.words !== null) this.#seeWords(tick, glance.words);
+    for (const text of glance.misses) {
+      const key = text.replace(/[\d.]+/g, "#");
+      if (!this.#misses.has(key) && this.#misses.size < MAX_MISSES)
+        this.#misses.set(key, { oracle: "outside", text, episode: this.#episode, tick });
+    }
     if (glance.picture === null) {
       this.#scenes = [];
     } else {
@@ -165,6 +175,7 @@ export class SightRules {
       ...[...this.#words.values()].flatMap(({ alarm, moved, looks }) =>
         alarm !== null && moved <= MAX_MOVED * looks ? [alarm] : [],
       ),
+      ...this.#misses.values(),
     ];
   }
 
