@@ -239,8 +239,11 @@ async def look_at(page: str, options: LookOptions, server: ServerSettings) -> Lo
             is_asked = options.png is not None or options.sheet is not None
             drawn = is_asked and await _draw(tab, options, found, asked)
     except LateError as late:
-        why = late.busy or ": does a loop of it never end?"
-        raise GameError("load", f"the page did not answer within {late.seconds:.0f} s{why}") from None
+        text = (
+            f"the page did not answer within {late.seconds:.0f} s{late.busy}: are its frames slow (give fewer "
+            "--frames), or does a loop of it never end?"
+        )
+        raise GameError("load", text) from None
     except PlaywrightError as error:
         raise GameError("load", f"the page could not be looked at: {said_of(error)}") from None
     return LookReport(

@@ -15,10 +15,10 @@ test("what is written is noted with its level, objects as JSON", () => {
   const { console, written } = silent();
   const lines: LookLine[] = [];
   noteConsole(console, "page", lines);
-  console.log("score", { now: 40 }, [1, 2], null);
+  console.log("score", { now: 40 }, [1, 2], null, undefined);
   console.error(new TypeError("no\u001b[31m"));
   expect(lines).toEqual([
-    { by: "page", level: "log", text: 'score {"now":40} [1,2] null', times: 1 },
+    { by: "page", level: "log", text: 'score {"now":40} [1,2] null undefined', times: 1 },
     { by: "page", level: "error", text: "TypeError: no [31m", times: 1 },
   ]);
   expect(written).toHaveLength(2);

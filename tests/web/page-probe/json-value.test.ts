@@ -25,6 +25,9 @@ test("values that JSON has no words for are named", () => {
   ring.ring = ring;
   expect(jsonOf(ring)).toEqual({ a: null, f: "[function]", n: "NaN", ring: "[circular]" });
   expect(jsonOf({ tagName: "DIV", nodeType: 1 })).toBe("[div]");
+  expect(
+    [jsonOf("x".repeat(500)), jsonOf("x".repeat(500), 6, 450)].map((text) => String(text).length),
+  ).toEqual([400, 450]);
   expect(jsonOf(new Set([1, "two"]))).toEqual([1, "two"]);
   expect(jsonOf(new Map([["a", 1]]))).toEqual([["a", 1]]);
   expect(jsonOf(new Float32Array([0.5, 2]))).toEqual([0.5, 2]);

@@ -29,7 +29,7 @@ export function noteConsole(console: Console, by: LookLine["by"], lines: LookLin
 }
 
 function said(value: unknown): string {
-  if (typeof value === "string") return value;
+  if (typeof value === "string" || value === undefined) return String(value);
   if (isError(value)) return `${String(value.name)}: ${value.message}`;
   return JSON.stringify(jsonOf(value));
 }

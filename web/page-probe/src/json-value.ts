@@ -37,8 +37,9 @@ function rounded(value: unknown, digits: number): number | null {
  * What `value` is as JSON: functions, elements and what is too deep are named, what throws is left out.
  *
  * @param digits of numbers that are not whole.
+ * @param length of a text.
  */
-export function jsonOf(value: unknown, digits = DIGITS): Json {
+export function jsonOf(value: unknown, digits = DIGITS, length = MAX_WORDS): Json {
   let left = MAX_VALUES;
   const seen = new Set<object>();
   const inner = (now: unknown, depth: number): Json => {
@@ -46,7 +47,7 @@ export function jsonOf(value: unknown, digits = DIGITS): Json {
     if (now === null || now === undefined) return null;
     if (typeof now === "boolean") return now;
     if (typeof now === "number") return rounded(now, digits) ?? String(now);
-    if (typeof now === "string") return wordsOf(now);
+    if (typeof now === "string") return wordsOf(now, length);
     if (typeof now !== "object") return `[${typeof now}]`;
     if (seen.has(now)) return "[circular]";
     seen.add(now);

@@ -29,6 +29,8 @@ const LOOKS = [0, 10, 30, 60, 150];
 const MAX_SAMPLES = 60;
 const MAX_STEPS = 400;
 const MAX_NOTED = 100;
+/** Characters of a text that was asked for. */
+const MAX_ANSWERED = 4_000;
 
 declare global {
   interface Window {
@@ -377,7 +379,7 @@ class Looking {
     const { expression } = this.#order;
     if (expression === null) return null;
     try {
-      return { value: jsonOf(valueIn(window, expression)), error: null };
+      return { value: jsonOf(valueIn(window, expression), undefined, MAX_ANSWERED), error: null };
     } catch (error) {
       const { name, message } = (error ?? {}) as Partial<Error>;
       return { value: null, error: wordsOf(message === undefined ? error : `${name}: ${message}`) };
