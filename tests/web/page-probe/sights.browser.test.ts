@@ -2,7 +2,13 @@
 
 import { expect, test } from "vitest";
 import { noteClicks } from "../../../web/page-probe/src/clicks.ts";
-import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
+import {
+  beyondSeen,
+  buttonsSeen,
+  framesSeen,
+  textsSeen,
+  thingsSeen,
+} from "../../../web/page-probe/src/sights.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import { elements } from "../../../web/sdk/src/page/elements.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -93,6 +99,15 @@ test("pages in visible frames are named", () => {
     "shows game/index.html in a frame: look at that page by itself",
     "shows a page in a frame: look at that page by itself",
   ]);
+});
+
+test("a page that is larger than its window is named with the size that shows all, unless it hides the rest", () => {
+  const page = opened(`<p style="height: 700px; margin: 0">long</p>`);
+  page.document.body.style.margin = "0";
+  expect(beyondSeen(page)).toEqual(["has 400 x 700 pixels, more than the window: --size 400,700 shows all"]);
+  page.document.body.style.overflow = "hidden";
+  expect(beyondSeen(page)).toEqual([]);
+  expect(beyondSeen(opened(`<p style="height: 100px">short</p>`))).toEqual([]);
 });
 
 test("what lies in shadow roots and in frames is seen, with selectors that lead there", () => {

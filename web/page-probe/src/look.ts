@@ -19,7 +19,7 @@ import { valueIn } from "./page-expression.ts";
 import { PageScripts } from "./page-scripts.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 import { globalsOf, pristineNames, scriptsOf, variablesOf } from "./roots.ts";
-import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "./sights.ts";
+import { beyondSeen, buttonsSeen, framesSeen, textsSeen, thingsSeen } from "./sights.ts";
 import { contractsOf, statePlaces } from "./state.ts";
 import { titleOf } from "./title.ts";
 import { type Samples, Trial, type TrialOptions } from "./trial.ts";
@@ -155,6 +155,7 @@ class Looking {
         ...trial.seen.unheld.of("script"),
         ...trial.seen.unheld.of("other"),
         ...(attempt(() => framesSeen(window)) ?? []),
+        ...(this.#adapter === null ? (attempt(() => beyondSeen(window)) ?? []) : []),
         ...(!this.#order.touch && this.#adapter === null && isForTouch(attempt(() => trial.listens) ?? [])
           ? ["listens to touch alone: --touch makes the pointer a finger"]
           : []),

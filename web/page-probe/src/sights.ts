@@ -91,6 +91,19 @@ export function framesSeen(window: PageWindow): string[] {
     .map((frame) => `shows ${frame.getAttribute("src") ?? "a page"} in a frame: look at that page by itself`);
 }
 
+/** That some of the page lies beyond the window's edges: at most one. */
+export function beyondSeen(window: PageWindow): string[] {
+  const { innerWidth, innerHeight, document, getComputedStyle } = window;
+  const page = document.scrollingElement as HTMLElement | null;
+  if (page === null) return [];
+  const isHidden = /hidden|clip/.test(
+    getComputedStyle(page).overflow + getComputedStyle(document.body).overflow,
+  );
+  const [width, height] = [Math.max(page.scrollWidth, innerWidth), Math.max(page.scrollHeight, innerHeight)];
+  if (isHidden || (width === innerWidth && height === innerHeight)) return [];
+  return [`has ${width} x ${height} pixels, more than the window: --size ${width},${height} shows all`];
+}
+
 /** What is written in the element itself, not in those within. */
 function ownText(element: HTMLElement): string {
   const { value, placeholder } = element as HTMLInputElement;
