@@ -126,6 +126,17 @@ async def test_loading_and_playing_a_page_take_nothing_of_the_time_to_compare(
     assert [entry.num_moved is not None for entry in report.inputs] == [True]
 
 
+async def test_a_key_that_freezes_the_page_is_named_with_its_frame(
+    tmp_path: Path, server: ServerSettings
+) -> None:
+    (tmp_path / "index.html").write_text(
+        "<!doctype html><script>let sum = 0; onkeydown = () => { for (let i = 0; i < 5e8; i++) sum += i; };"
+        "(function frame() { requestAnimationFrame(frame); })();</script>"
+    )
+    (note,) = (await look_at(str(tmp_path), LookOptions(press=["KeyA@20"]), server)).notes
+    assert re.match(r"freezes: it takes \d+\.\d s for frame 20, in each of two plays, and \d", note)
+
+
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     options = LookOptions(

@@ -29,6 +29,10 @@ const LOOKS = [0, 10, 30, 60, 150];
 const MAX_SAMPLES = 60;
 const MAX_STEPS = 400;
 const MAX_NOTED = 100;
+/** A frame that takes as long, and so many times as long as most, is seen to freeze. */
+const FROZEN_MS = 300;
+const FROZEN_TIMES = 20;
+const MAX_FROZEN = 5;
 /** Characters of a text that was asked for. */
 const MAX_ANSWERED = 4_000;
 
@@ -98,10 +102,15 @@ const LAST_DRAWN = 8;
 const MOMENT_DRAWN = 2;
 
 /** What one play of the inputs brought. */
-interface Play {
+interface Play extends Followed {
   readonly samples: Samples;
+}
+
+interface Followed {
   readonly frames: number;
   readonly ended: string | null;
+  /** Milliseconds that each frame took. */
+  readonly times: readonly number[];
 }
 
 class Looking {
@@ -118,6 +127,8 @@ class Looking {
   readonly #pageScripts = new PageScripts();
   #scripts: readonly string[] = [];
   #variables: Root[] = [];
+  /** Milliseconds of each frame of the first play. */
+  #times: readonly number[] = [];
 
   constructor(order: LookOrder, definition: GameDefinition | null) {
     this.#order = order;
@@ -155,6 +166,7 @@ class Looking {
         ...trial.seen.unheld.of("script"),
         ...trial.seen.unheld.of("other"),
         ...(attempt(() => framesSeen(window)) ?? []),
+        ...frozenIn(this.#times, play.times),
         ...(this.#adapter === null ? (attempt(() => beyondSeen(window)) ?? []) : []),
         ...(!this.#order.touch && this.#adapter === null && isForTouch(attempt(() => trial.listens) ?? [])
           ? ["listens to touch alone: --touch makes the pointer a finger"]
@@ -205,7 +217,7 @@ class Looking {
       }
       return null;
     };
-    await this.#follow(trial, this.#given(this.#order.inputs), collect);
+    this.#times = (await this.#follow(trial, this.#given(this.#order.inputs), collect)).times;
     trial.close();
     return [...known.values()];
   }
@@ -274,13 +286,13 @@ class Looking {
   ): Promise<Play> {
     const rows: Samples["rows"] = [];
     const steps = new Steps(this.#adapter, trial, this.#ticksPerStep, episode);
-    const { frames, ended } = await this.#noted(() =>
+    const followed = await this.#noted(() =>
       this.#follow(trial, given, (tick) => {
         if (tick % this.#every === 0 || tick === this.#order.frames) rows.push(trial.read(places));
         return steps.after(tick);
       }),
     );
-    return { samples: { places, rows }, frames, ended };
+    return { samples: { places, rows }, ...followed };
   }
 
   /**
@@ -292,22 +304,26 @@ class Looking {
     trial: Trial,
     given: GivenInputs,
     after: (tick: number) => string | null | Promise<string | null>,
-  ): Promise<{ frames: number; ended: string | null }> {
+  ): Promise<Followed> {
     let tick = 0;
+    const times: number[] = [];
     try {
       let ended = await after(0);
       while (tick < this.#order.frames && ended === null) {
-        if (trial.isReloadDue) return { frames: tick, ended: "the page reloads itself" };
+        if (trial.isReloadDue) return { frames: tick, ended: "the page reloads itself", times };
         const now = tick;
+        const began = performance.now();
         await trial.play((_, window) => given.press(now, window, trial.hands), 1, []);
+        times.push(performance.now() - began);
         tick++;
         ended = await after(tick);
       }
-      return { frames: tick, ended };
+      return { frames: tick, ended, times };
     } catch (error) {
       const own = trial.hands.explain(error);
       this.#note(own);
-      return { frames: tick, ended: `it threw: ${wordsOf((own as Error | undefined)?.message ?? own, 300)}` };
+      const ended = `it threw: ${wordsOf((own as Error | undefined)?.message ?? own, 300)}`;
+      return { frames: tick, ended, times };
     }
   }
 
@@ -386,6 +402,23 @@ class Looking {
       return { value: null, error: wordsOf(message === undefined ? error : `${name}: ${message}`) };
     }
   }
+}
+
+/** That the page stands still for some frames, in both plays: of one the machine may be the cause. */
+function frozenIn(first: readonly number[], second: readonly number[]): string[] {
+  const times = second.map((time, i) => Math.min(time, first[i] ?? 0));
+  const middle = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
+  const frozen = times.flatMap((time, frame) =>
+    time >= FROZEN_MS && time >= FROZEN_TIMES * middle ? [{ time, frame }] : [],
+  );
+  if (frozen.length === 0) return [];
+  const named = frozen
+    .slice(0, MAX_FROZEN)
+    .map(({ time, frame }) => `${(time / 1000).toFixed(1)} s for frame ${frame}`);
+  const more = frozen.length > MAX_FROZEN ? ` and ${frozen.length - MAX_FROZEN} more` : "";
+  return [
+    `freezes: it takes ${named.join(", ")}${more}, in each of two plays, and ${middle.toFixed(1)} ms for most`,
+  ];
 }
 
 /** What an adapter says after each step. */
