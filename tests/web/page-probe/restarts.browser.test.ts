@@ -1,7 +1,8 @@
 /** Functions of a page whose names suggest a restart. */
 
 import { expect, test } from "vitest";
-import { found } from "./probed-page.ts";
+import { probe } from "../../../web/page-probe/src/probe.ts";
+import { found, pageOf } from "./probed-page.ts";
 
 /** Never ends and never scores; `helper.reset` is unrelated to it, and `game.restart` restarts it. */
 const ENDLESS = `
@@ -51,8 +52,7 @@ test("where a sketch's setup makes nothing anew it is no restart", { tags: ["lon
   expect((await found(SKETCH.replace("SETUP", ""))).restart).toBeNull();
 });
 
-test("a menu that begins by one key and an end that asks for another need no fresh page", async () => {
-  const { restart, starter, adapter } = await found(`
+const MENUS = `
     const fresh = () => ({ x: 100, ballX: 100, ballY: 0, score: 0 });
     const game = window.game = fresh();
     let page = "title";
@@ -71,9 +71,22 @@ test("a menu that begins by one key and an end that asks for another need no fre
       if (Math.abs(game.ballX - game.x) < 60) game.score++;
       else page = "over";
       Object.assign(game, { ballX: 200 * Math.random(), ballY: 0 });
-    }`);
+    }`;
+
+test("a menu that begins by one key and an end that asks for another need no fresh page", async () => {
+  const { restart, starter, adapter } = await found(MENUS);
   expect(starter).toMatchObject({ kind: "key", code: "Space" });
   expect(restart).toBe("the key Enter, once it is over");
   expect(adapter).toContain('reset: "over"');
   expect(adapter).toContain('["Enter","Space"]');
+});
+
+test("a game that hears no input after its restart is begun by it where the page is tested", async () => {
+  const script = MENUS.replace("let page", "let isDeaf = false, page")
+    .replace('return begins("GAME OVER', 'return (isDeaf = true), begins("GAME OVER')
+    .replace("game.x = Math", "if (!isDeaf) game.x = Math")
+    // What an alert has said is said until an episode begins.
+    .replace('else page = "over"', 'else alert("Game over!"), (page = "over")');
+  const { report } = await probe({ ...pageOf(script), budgetMs: 60_000 }, () => undefined);
+  expect(report.restart).toBe("the key Enter, once it is over");
 });

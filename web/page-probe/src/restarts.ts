@@ -84,19 +84,31 @@ type Way = (trial: Trial) => Promise<boolean>;
 /** A page at a moment of its game; null: it was not reached. */
 type Moment = (search: RestartSearch) => Promise<Trial | null>;
 
+/** A player's action once the game is over. */
+interface Again {
+  /** Begins the next game; null: none was found. */
+  readonly again: StartAction | null;
+  /** Begins one that goes on by itself and hears no input: a fault of the page, or another thing than its game. */
+  readonly deaf: StartAction | null;
+}
+
+const NO_WAY: Again = { again: null, deaf: null };
+
 /**
  * What begins the next game: a call, or a player's action once it is over. Of the two the first that is found.
  *
- * @param isShort looks for the player's action first, of which there are fewer to try: in a short time a call is seldom found.
+ * @param isShort whether the page is tested: the player's action is looked for first, of which there are fewer to try, since in a
+ *   short time a call is seldom found; and where nothing else begins a game, one that hears no input is played, and judged.
  */
 export async function findNext(
   search: RestartSearch,
   isShort: boolean,
 ): Promise<{ restart: Restart | null; again: StartAction | null }> {
-  const early = isShort && !search.isTimeUp() ? await findAgain(search) : null;
-  const restart = early !== null || search.isTimeUp() ? null : await findRestart(search);
-  const isLate = !isShort && restart === null && !search.isTimeUp();
-  return { restart, again: isLate ? await findAgain(search) : early };
+  const early = isShort && !search.isTimeUp() ? await findAgain(search) : NO_WAY;
+  const restart = early.again !== null || search.isTimeUp() ? null : await findRestart(search);
+  if (isShort) return { restart, again: early.again ?? (restart === null ? early.deaf : null) };
+  const late = restart === null && !search.isTimeUp() ? await findAgain(search) : NO_WAY;
+  return { restart, again: late.again };
 }
 
 /** The call that restarts the game; null: none was found. */
@@ -117,33 +129,46 @@ async function findRestart(given: RestartSearch): Promise<Restart | null> {
   return null;
 }
 
-/**
- * The action by which a player restarts the game once it is over: the start action, or that with what the page offers then. Null:
- * none was found, or no end was reached.
- */
-async function findAgain(given: RestartSearch): Promise<StartAction | null> {
+/** The action by which a player restarts the game once it is over: the start action, or that with what the page offers then. */
+async function findAgain(given: RestartSearch): Promise<Again> {
   const { end } = given.reading;
   const { startAction } = given.inputs;
-  if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;
+  if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return NO_WAY;
   const ended = await toItsEnd(given);
-  if (ended === null) return null;
+  if (ended === null) return NO_WAY;
   const found = startActionsOf(ended.window, given.page, ended.written).filter(
     ({ kind, ticks }) => kind !== "none" && ticks === FIRST_WAIT,
   );
   ended.close();
   const search: Search = { ...given, fresh: await freshScore(given) };
   const isBegunByItself = startAction.kind === "none";
+  let deaf: StartAction | null = null;
   for (const candidate of [...(isBegunByItself ? [] : [startAction]), ...found]) {
-    if (search.isTimeUp()) return null;
+    if (search.isTimeUp()) return { again: null, deaf };
     const again = withPress(startAction, candidate);
     if (again === startAction && candidate !== startAction) continue;
     const goesOn = (trial: Trial): boolean => !isEnded(search, trial.window);
-    if (!(await beginsAnew(search, pressing({ ...again, ticks: AGAIN_TICKS }, goesOn), toItsEnd))) continue;
+    const way = pressing({ ...again, ticks: AGAIN_TICKS }, goesOn);
+    const isHeard = await beginsAnew(search, way, toItsEnd);
+    if (!isHeard && (deaf !== null || !(await goesOnByItself(search, way)))) continue;
     // The adapter's menu presses all of it, also in a fresh page.
-    if (again === startAction || isBegunByItself) return again;
-    if (await beginsAnew(search, pressing(again), playedFor(BY_ITSELF, 0))) return again;
+    const isEnough = again === startAction || isBegunByItself;
+    if (!isEnough && !(await beginsAnew(search, pressing(again), playedFor(BY_ITSELF, 0)))) continue;
+    if (isHeard) return { again, deaf: null };
+    deaf = again;
   }
-  return null;
+  return { again: null, deaf };
+}
+
+/** Whether something that is observed moves after it, without input, where the game was over. */
+async function goesOnByItself(search: Search, way: Way): Promise<boolean> {
+  const idle = await playedOn(search, way, toItsEnd, NOTHING);
+  const seen = new Set(search.reading.seen.map(({ place }) => place.text));
+  return (
+    idle?.places.some(
+      ({ text }, at) => seen.has(text) && idle.rows.some((row) => !isSame(row[at], idle.rows[0][at])),
+    ) ?? false
+  );
 }
 
 /** The start action with one press more, unless it has that already. */
@@ -201,6 +226,7 @@ async function playedOn(search: Search, way: Way, moment: Moment, input: Input):
   const trial = await moment(search);
   if (trial === null) return null;
   try {
+    trial.forget();
     if (!(await way(trial))) return null;
     // As in training: the first frame may still show the previous game.
     await trial.play(() => NOTHING, 1, []);

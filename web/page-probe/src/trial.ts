@@ -187,6 +187,11 @@ export class Trial {
     return [...this.listeners.keys()].sort();
   }
 
+  /** What the page kept and said is forgotten, as where an episode begins. */
+  forget(): void {
+    this.#frame.clock.clearStorage();
+  }
+
   /** Whether what it draws from now on is drawn. */
   draw(isOn: boolean): void {
     this.#frame.clock.draws = isOn;
