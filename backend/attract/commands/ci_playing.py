@@ -341,7 +341,7 @@ async def _judged(
             has_policy=bool(policies),
             off=dict.fromkeys(rules.off, f"off in {project.file}"),
         ),
-        players=players_of(played.outcomes),
+        players=players_of(played.outcomes, has_score=chosen.has_score),
         outside=reports,
         episodes=played.outcomes.num_episodes,
     )
@@ -421,7 +421,8 @@ def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *
     raise AttractError(
         f"no player's episode differs from one without input (controls: {inputs})"
         + (f"; dead ends: {problem}" if problem else "")
-        + ": give it more time by --seconds, or write an adapter that names its controls"
+        + ": press its keys yourself by attract look, give it more time by --seconds, or write an adapter "
+        "that names its controls"
     )
 
 

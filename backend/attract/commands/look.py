@@ -240,8 +240,8 @@ async def look_at(page: str, options: LookOptions, server: ServerSettings) -> Lo
             drawn = is_asked and await _draw(tab, options, found, asked)
     except LateError as late:
         text = (
-            f"the page did not answer within {late.seconds:.0f} s{late.busy}: are its frames slow (give fewer "
-            "--frames), or does a loop of it never end?"
+            f"the page did not answer within {late.seconds:.0f} s{late.busy}: are its frames slow "
+            "(give fewer --frames), or does a loop of it never end?"
         )
         raise GameError("load", text) from None
     except PlaywrightError as error:

@@ -108,7 +108,8 @@ def oracle_states(
     return states
 
 
-def players_of(outcomes: Outcomes) -> list[PlayerOutcome]:
+def players_of(outcomes: Outcomes, *, has_score: bool = True) -> list[PlayerOutcome]:
+    """Each player with its means; without a score there is no return, but the seconds that were played."""
     rows: list[PlayerOutcome] = []
     for player, episodes in outcomes.players.items():
         returns, lengths = (list(outcomes.values(player, name).values()) for name in (RETURN, LENGTH))
@@ -119,7 +120,7 @@ def players_of(outcomes: Outcomes) -> list[PlayerOutcome]:
             PlayerOutcome(
                 player=player,
                 episodes=len(episodes),
-                return_mean=sum(returns) / len(returns) if returns else None,
+                return_mean=sum(returns) / len(returns) if returns and has_score else None,
                 length_mean=sum(lengths) / len(lengths) if lengths else None,
                 ended=ended,
             )

@@ -93,7 +93,7 @@ class Plan(PlayPlan):
 
     @property
     def restart_problem(self) -> str:
-        """Why neither the restart of a page that each episode loads anew is judged, nor what it leaves behind."""
+        """Why of a page that each episode loads anew the restart is not judged, nor what it leaves behind."""
         if self.is_restart_known:
             return "each episode loads the page anew: no restart is judged"
         return "no restart was found in time, and each episode loads the page anew: give more --seconds"

@@ -29,8 +29,12 @@ def verdict_text(report: Report) -> str:
     more = left_out_text(report)
     warned = [finding.id for finding in report.findings if finding.level == "warn"]
     found = [finding.id for finding in report.findings if finding.level != "warn"]
-    is_unscored = bool(report.players) and all(player.return_mean == 0 for player in report.players)
-    unseen = ", and no player scored: what comes after a first point was not played" if is_unscored else ""
+    returns = {player.return_mean for player in report.players}
+    unseen = ""
+    if returns == {0}:
+        unseen = ", and no player scored: what comes after a first point was not played"
+    elif returns == {None}:
+        unseen = ", and no score is known: nor is how far it was played"
     is_short = 0 < report.episodes < FEW_EPISODES
     few = f", in {_count(report.episodes, 'episode')} alone: give more --seconds" if is_short else ""
     plays = f"plays: no finding{unseen}{few}"
