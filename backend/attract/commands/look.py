@@ -364,7 +364,7 @@ async def _draw(tab: Page, options: LookOptions, found: PageLook, asked: dict[st
     except LateError as late:
         found.notes.append(
             f"takes more than {late.seconds:.0f} s to draw here, so there is no picture{late.busy}: "
-            "a browser with a graphics processor draws it faster"
+            "give fewer --frames; a browser with a graphics processor draws it faster"
         )
         return False
     if isinstance(note, str):
