@@ -137,6 +137,21 @@ async def test_a_key_that_freezes_the_page_is_named_with_its_frame(
     assert re.match(r"freezes: it takes \d+\.\d s for frame 20, in each of two plays, and \d", note)
 
 
+async def test_a_sprite_beyond_its_sheet_is_named(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "index.html").write_text(
+        "<!doctype html><canvas width=300 height=100></canvas><script>"
+        "const sheet = Object.assign(document.createElement('canvas'), { width: 90, height: 30 });"
+        "const context = document.querySelector('canvas').getContext('2d');"
+        "onkeydown = () => context.drawImage(sheet, 90, 0, 30, 30, 5, 5, 30, 30);"
+        "(function frame() { context.drawImage(sheet, 60, 0, 30, 30, 5, 5, 30, 30);"
+        "requestAnimationFrame(frame); })();</script>"
+    )
+    report = await look_at(str(tmp_path), LookOptions(press=["KeyA@20"]), server)
+    assert report.notes == [
+        "draws nothing where drawImage() takes 30 x 30 pixels at 90,0 of a picture, which is 90 x 30"
+    ]
+
+
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     options = LookOptions(

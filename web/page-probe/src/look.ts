@@ -8,6 +8,7 @@ import { alerts } from "../../page-clock/src/dialogs.ts";
 import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
 import { pagePlace } from "../../worker/src/game/game-stack.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
+import { watchPictures } from "../../worker/src/page/missed-pictures.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
 import { isForTouch } from "./clicks.ts";
 import { noteConsole } from "./console-lines.ts";
@@ -33,6 +34,7 @@ const MAX_NOTED = 100;
 const FROZEN_MS = 300;
 const FROZEN_TIMES = 20;
 const MAX_FROZEN = 5;
+const MAX_MISSES = 5;
 /** Characters of a text that was asked for. */
 const MAX_ANSWERED = 4_000;
 
@@ -127,6 +129,7 @@ class Looking {
   readonly #pageScripts = new PageScripts();
   #scripts: readonly string[] = [];
   #variables: Root[] = [];
+  readonly #misses = new Set<string>();
   /** Milliseconds of each frame of the first play. */
   #times: readonly number[] = [];
 
@@ -167,6 +170,7 @@ class Looking {
         ...trial.seen.unheld.of("other"),
         ...(attempt(() => framesSeen(window)) ?? []),
         ...frozenIn(this.#times, play.times),
+        ...[...this.#misses].map((text) => `draws nothing where ${text}`),
         ...(this.#adapter === null ? (attempt(() => beyondSeen(window)) ?? []) : []),
         ...(!this.#order.touch && this.#adapter === null && isForTouch(attempt(() => trial.listens) ?? [])
           ? ["listens to touch alone: --touch makes the pointer a finger"]
@@ -255,6 +259,9 @@ class Looking {
         prepare: (window) => {
           this.#pageScripts.watch(window);
           noteConsole(window.console, "page", this.#lines);
+          watchPictures(window, (text) => {
+            if (this.#misses.size < MAX_MISSES) this.#misses.add(text);
+          });
         },
       }),
     );

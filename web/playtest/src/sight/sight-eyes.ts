@@ -5,6 +5,7 @@ import { canvasesIn, everyIn } from "attract/page/elements";
 import { made } from "attract/page/made";
 import { gameOf, PHASER, phaserTexts } from "attract/page/phaser";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { watchPictures } from "../../../worker/src/page/missed-pictures.ts";
 import type { Word } from "./sight-rules.ts";
 import { HEIGHT, type Thumbnail, WIDTH } from "./thumbnail.ts";
 
@@ -176,28 +177,10 @@ function listen(window: PageWindow): Heard {
       return original.apply(this, args);
     };
   }
-  const { drawImage } = prototype;
-  prototype.drawImage = function (this: Context, ...args: unknown[]) {
-    if (args.length === 9 && heard.misses.length < MAX_MISSES) {
-      const miss = missOf(args);
-      if (miss !== null) heard.misses.push(miss);
-    }
-    return drawImage.apply(this, args);
-  };
+  watchPictures(window, (text) => {
+    if (heard.misses.length < MAX_MISSES) heard.misses.push(`nothing is drawn: ${text}`);
+  });
   return heard;
-}
-
-/** What lies beyond the right or the lower edge of its picture; null: not all of it, or no size is known. */
-function missOf([image, ...numbers]: readonly unknown[]): string | null {
-  const { naturalWidth, naturalHeight, width, height, src } = image as HTMLImageElement;
-  const [across, down] = [naturalWidth ?? Number(width), naturalHeight ?? Number(height)];
-  const [x, y, w, h, , , drawnWidth, drawnHeight] = numbers.map(Number);
-  // Before the first one there is, by a common rule, nothing: tile 0 is no tile.
-  const isBeyond = (x >= across || y >= down) && x >= 0 && y >= 0;
-  if (!isBeyond || !(across > 0 && down > 0 && w > 0 && h > 0 && drawnWidth * drawnHeight !== 0)) return null;
-  const name = typeof src === "string" && !src.startsWith("data:") ? src.replace(/[?#].*$/, "") : "";
-  const named = name.slice(name.lastIndexOf("/") + 1).slice(0, MAX_LENGTH) || "a picture";
-  return `drawImage() takes ${w} x ${h} pixels at ${x},${y} of ${named}, which is ${across} x ${down}: nothing is drawn`;
 }
 
 function note(heard: Heard, context: Context, text: string, x: number, y: number): void {
