@@ -157,7 +157,7 @@ test("a menu that restarts a game once it is over is compared with a restart, si
       [
         "retry-broken",
         expect.stringMatching(
-          /^after a restart by its menu 2 inputs do the same, each held for \d+ steps; in a new copy they go 2 ways$/,
+          /^after a restart by its menu 2 inputs do the same, each pressed for \d+ steps; in a new copy they go 2 ways$/,
         ),
       ],
     ],

@@ -226,6 +226,7 @@ async function playedOn(search: Search, way: Way, moment: Moment, input: Input):
   const trial = await moment(search);
   if (trial === null) return null;
   try {
+    if (trial.isReloadDue) return null;
     trial.forget();
     if (!(await way(trial))) return null;
     // As in training: the first frame may still show the previous game.

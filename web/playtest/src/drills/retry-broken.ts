@@ -16,8 +16,9 @@ import { scriptsOf } from "./scripts.ts";
 
 /** Steps of an episode that are compared. */
 const MAX_STEPS = 600;
-/** Steps for which an action is held to see what it does. */
-const HELD_STEPS = 60;
+/** Steps for which an action is pressed to see what it does, and from press to press. */
+const PRESSED_STEPS = 60;
+const PRESS_STEPS = 4;
 const MAX_HELD_ACTIONS = 8;
 /** Inputs that do the same where they should not. */
 const MIN_ALIKE = 3;
@@ -134,14 +135,17 @@ async function deafness(
   options: Drill["options"],
 ): Promise<PlaytestAlarm | null> {
   const copy = new DrillCopy(definition, { isFresh: false }, options);
-  /** What is seen while each is held; null: there was no time. */
+  const rest = holding(definition, options.held[0]);
+  /** What is seen while each is pressed again and again, since a first press may only begin; null: there was no time. */
   const seenBy = async (actions: readonly Action[], isRestarted: boolean): Promise<string[][] | null> => {
     const seen: string[][] = [];
     for (const action of actions) {
       copy.renew();
       if (isRestarted) await play(copy, opening, options);
-      const mover = holding(definition, action);
-      const { rows, isWhole } = await playSteps(copy, opening.episode, HELD_STEPS, options, mover);
+      const hold = holding(definition, action);
+      const mover = (instance: Instance, step: number): Move =>
+        (step % PRESS_STEPS === PRESS_STEPS - 1 ? rest : hold)(instance);
+      const { rows, isWhole } = await playSteps(copy, opening.episode, PRESSED_STEPS, options, mover);
       if (!isWhole) return null;
       seen.push(rows.map(String));
     }
@@ -151,19 +155,18 @@ async function deafness(
     const actions = options.held.slice(0, MAX_HELD_ACTIONS);
     const again = await seenBy(actions, true);
     if (again === null) return null;
-    const steps = Math.min(...again.map((rows) => rows.length)) - 1;
     const all = again.map((rows) => rows.join("\n"));
-    // The first one does nothing, as a rule. Of two keys one may be ignored: a snake does not turn back.
-    const alike = all.map((rows) => actions.filter((_, i) => i > 0 && all[i] === rows));
-    const [most] = alike.toSorted((one, other) => other.length - one.length);
     const isDeaf = new Set(all).size === 1;
-    if (!isDeaf && most.length < MIN_ALIKE) return null;
-    const members = isDeaf ? actions : most;
+    // The first one does nothing, as a rule. Of two keys one may be ignored: a snake does not turn back.
+    const groups = all.map((rows) => actions.filter((_, i) => (isDeaf || i > 0) && all[i] === rows));
+    const [members] = groups.toSorted((one, other) => other.length - one.length);
+    if (!isDeaf && members.length < MIN_ALIKE) return null;
+    const steps = again[actions.indexOf(members[members.length - 1])].length - 1;
     const fresh = await seenBy(members, false);
     const ways = new Set(fresh?.map((rows) => rows.slice(0, steps + 1).join("\n")));
     if (isDeaf ? ways.size < 2 : ways.size < members.length) return null;
     const text =
-      `after a restart by its menu ${members.length} inputs do the same, each held for ${steps} steps; in a new copy they go ` +
+      `after a restart by its menu ${members.length} inputs do the same, each pressed for ${steps} steps; in a new copy they go ` +
       `${ways.size} ways`;
     return alarmOf("retry-broken", text);
   } finally {
