@@ -421,8 +421,8 @@ def check_moved(played: Played, findings: Sequence[BuildFinding], inputs: str, *
     raise AttractError(
         f"no player's episode differs from one without input (controls: {inputs})"
         + (f"; dead ends: {problem}" if problem else "")
-        + ": press its keys yourself by attract look, give it more time by --seconds, or write an adapter "
-        "that names its controls"
+        + ": give it more time by --seconds, press its keys yourself with the command look, or write an "
+        "adapter that names its controls"
     )
 
 
