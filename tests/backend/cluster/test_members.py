@@ -19,6 +19,7 @@ from attract.cluster.member import LOST, MAX_REFUSALS, MAX_RESTARTS, Line, Membe
 from attract.cluster.plan import ChildOrder, ClusterPlan, Place
 from attract.cluster.training import Training
 from attract.errors import ClusterError
+from servers import free_port
 from waiting import WAIT_SECONDS, until
 
 OBEDIENT = """
@@ -209,7 +210,11 @@ async def test_the_trainer_is_heard_and_its_exit_code_is_that_of_all():
     ]
 
 
-async def test_a_trainer_that_is_killed_goes_on_at_its_address_and_not_for_ever():
+async def test_a_trainer_that_is_killed_goes_on_at_its_address_and_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The usual port may be another test's by then.
+    monkeypatch.setattr(ClusterPlan, "first_port", free_port())
     running = Running(ALONE)
     assert "--resume-auto" not in (await running.started("trainer"))["words"]
     place = await running["trainer"].call("place")
