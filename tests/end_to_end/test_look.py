@@ -148,7 +148,7 @@ async def test_a_sprite_beyond_its_sheet_is_named(tmp_path: Path, server: Server
     )
     report = await look_at(str(tmp_path), LookOptions(press=["KeyA@20"]), server)
     assert report.notes == [
-        "draws nothing where drawImage() takes 30 x 30 pixels at 90,0 of a picture, which is 90 x 30"
+        "draws nothing where drawImage() takes 30 x 30 pixels at 90,0 of canvas, which is 90 x 30"
     ]
 
 

@@ -149,8 +149,8 @@ async function findAgain(given: RestartSearch): Promise<Again> {
     if (again === startAction && candidate !== startAction) continue;
     const goesOn = (trial: Trial): boolean => !isEnded(search, trial.window);
     const way = pressing({ ...again, ticks: AGAIN_TICKS }, goesOn);
-    const isHeard = await beginsAnew(search, way, toItsEnd);
-    if (!isHeard && (deaf !== null || !(await goesOnByItself(search, way)))) continue;
+    const { idle, isHeard } = await playedAnew(search, way, toItsEnd);
+    if (!isHeard && (deaf !== null || idle === null || !movesIn(search, idle))) continue;
     // The adapter's menu presses all of it, also in a fresh page.
     const isEnough = again === startAction || isBegunByItself;
     if (!isEnough && !(await beginsAnew(search, pressing(again), playedFor(BY_ITSELF, 0)))) continue;
@@ -160,15 +160,10 @@ async function findAgain(given: RestartSearch): Promise<Again> {
   return { again: null, deaf };
 }
 
-/** Whether something that is observed moves after it, without input, where the game was over. */
-async function goesOnByItself(search: Search, way: Way): Promise<boolean> {
-  const idle = await playedOn(search, way, toItsEnd, NOTHING);
-  const seen = new Set(search.reading.seen.map(({ place }) => place.text));
-  return (
-    idle?.places.some(
-      ({ text }, at) => seen.has(text) && idle.rows.some((row) => !isSame(row[at], idle.rows[0][at])),
-    ) ?? false
-  );
+/** Whether something that is observed moves without input. */
+function movesIn({ reading: { seen } }: Search, { places, rows }: Samples): boolean {
+  const texts = new Set(seen.map(({ place }) => place.text));
+  return places.some(({ text }, at) => texts.has(text) && rows.some((row) => !isSame(row[at], rows[0][at])));
 }
 
 /** The start action with one press more, unless it has that already. */
@@ -207,18 +202,28 @@ function callOf(text: string, search: RestartSearch): Way {
  * @param isLate whether the game is far from its start, so that it must play otherwise than without the way.
  */
 async function beginsAnew(search: Search, way: Way, moment: Moment, isLate = false): Promise<boolean> {
+  return (await playedAnew(search, way, moment, isLate)).isHeard;
+}
+
+/** As `beginsAnew`, with the play without input; null: the game did not play on. */
+async function playedAnew(
+  search: Search,
+  way: Way,
+  moment: Moment,
+  isLate = false,
+): Promise<{ idle: Samples | null; isHeard: boolean }> {
   const idle = await playedOn(search, way, moment, NOTHING);
-  if (idle === null) return false;
+  if (idle === null) return { idle, isHeard: false };
   if (isLate) {
     const without = await playedOn(search, callOf("", search), moment, NOTHING);
-    if (without !== null && !isOtherwise(search, idle, without)) return false;
+    if (without !== null && !isOtherwise(search, idle, without)) return { idle: null, isHeard: false };
   }
   // The first may be the key of a menu, and another stand at a wall.
   for (const { input } of search.inputs.moves.slice(0, MAX_MOVES)) {
     const pressed = await playedOn(search, way, moment, input);
-    if (pressed !== null && hasChanged(pressed, idle)) return true;
+    if (pressed !== null && hasChanged(pressed, idle)) return { idle, isHeard: true };
   }
-  return false;
+  return { idle, isHeard: false };
 }
 
 /** The play from the moment on; null: it was not reached, or the game was over, or not back at its start. */

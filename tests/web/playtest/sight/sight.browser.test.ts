@@ -119,7 +119,7 @@ test("a part of a picture that lies beyond its edge is found where it is drawn; 
   expect(alarms.map(({ oracle, text, step }) => [oracle, text, step])).toEqual([
     [
       "outside",
-      "nothing is drawn: drawImage() takes 30 x 30 pixels at 120,0 of a picture, which is 90 x 30",
+      "nothing is drawn: drawImage() takes 30 x 30 pixels at 120,0 of canvas, which is 90 x 30",
       49,
     ],
   ]);
