@@ -99,14 +99,16 @@ test("a page that sets timers without end is left for the next tick", () => {
   expect(time.now).toBe(17);
 });
 
-test("an episode begins at a whole second, in the phase of the first", () => {
+test("an episode begins a frame after a whole second, in a new page too", () => {
   const { time } = timed();
+  time.align();
+  expect(time.now).toBe(17.5);
   time.tick();
   time.tick();
   time.align();
-  expect(time.now).toBe(1000);
+  expect(time.now).toBe(1017.5);
   time.tick();
-  expect(time.now).toBe(1017);
+  expect(time.now).toBe(1034.5);
 });
 
 test("a tick pauses between two calls of the page, and what is cancelled meanwhile is not called", () => {
@@ -129,5 +131,5 @@ test("a tick that is left at a pause loses nothing: the next one, or what follow
   time.ticking().next();
   expect(said).toEqual(["timer"]);
   time.align();
-  expect([said, time.now]).toEqual([["timer", "frame@17"], 1000]);
+  expect([said, time.now]).toEqual([["timer", "frame@17"], 17.5]);
 });

@@ -71,7 +71,7 @@ function installTimers(window: Page, time: VirtualTime): void {
 }
 
 function installClocks(window: Page, time: VirtualTime, originMs: number): void {
-  const date = (): number => originMs + time.look();
+  const date = (): number => originMs + Math.floor(time.look());
   define(window.Performance.prototype, "now", time.look);
   defineGetter(window.Performance.prototype, "timeOrigin", () => originMs);
   const { Date: Real } = window;

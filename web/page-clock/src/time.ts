@@ -9,6 +9,12 @@ const WAITING_LOOKS = 50;
 /** Browsers let a timer that was set by a timer, and so on, wait for at least 4 ms. */
 const MAX_NESTING = 5;
 const NESTED_MS = 4;
+/**
+ * Where in its second an episode begins. A new page has had a frame by then, in which it set itself up; and what adds up
+ * the time in steps of its own (60 or 50 a second) is between two steps: at the edge of one, rounding would decide in
+ * which frame it is taken.
+ */
+const BEGINNING_MS = 17.5;
 /** More timers in one tick are a page that never comes to an end. */
 const MAX_TIMERS = 10_000;
 
@@ -43,7 +49,7 @@ export interface TimeOptions {
 /** Stops where promises of the page may have their turn: between two calls of its code. */
 export type Pauses = Generator<undefined, void>;
 
-/** 60 frames a second as 17, 17 and 16 ms: differences are exact, and in phase when an episode begins at a whole second. */
+/** 60 frames a second as 17, 17 and 16 ms: differences are exact, and in phase where an episode begins. */
 export class VirtualTime {
   /** Milliseconds since the page began. */
   now = 0;
@@ -202,11 +208,11 @@ export class VirtualTime {
     if (this.#hasCalled) yield;
   }
 
-  /** Ticks until the next whole second and the beginning of a row of 17, 17 and 16. */
+  /** Ticks until `BEGINNING_MS` after the next whole second, and the beginning of a row of 17, 17 and 16. */
   align(): void {
-    while (this.now % 1000 !== 0) {
-      const left = 1000 - (this.now % 1000);
-      this.tick(left <= 17 ? left : undefined);
+    while (this.now % 1000 !== BEGINNING_MS) {
+      const left = (1000 + BEGINNING_MS - (this.now % 1000)) % 1000;
+      this.tick(left <= BEGINNING_MS ? left : undefined);
     }
     this.#frame = 0;
   }

@@ -281,7 +281,7 @@ export class VirtualClock {
     for (const { clock } of [...this.#frames.all]) yield* clock.follow(this.#time.now);
   }
 
-  /** Ticks to the next whole second: every episode begins in the same phase. */
+  /** Ticks to where the next episode begins: each in the same phase of a second, a new page's too. */
   align(): void {
     this.#time.align();
   }

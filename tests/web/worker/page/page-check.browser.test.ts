@@ -36,10 +36,10 @@ test("a good game is played, in every way twice, and nothing is left of it", asy
     "a play that is repeated",
     "the same play with promises between frames",
     "the same play in a fresh page",
+    "the same play after other episodes",
     "the same play beside another game",
     "the same play while it is drawn",
     "the same actions with another seed",
-    "the same play after other episodes",
   ]);
   expect(numFrames()).toBe(0);
 });
