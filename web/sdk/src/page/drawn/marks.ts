@@ -36,10 +36,16 @@ const MAX_MARKS = 400;
 /** In pixels: smoothing and strokes reach so far. */
 const TOLERANCE = 1;
 const WHOLE = 0.95;
+/** Side of a cell, in pixels: a tile is compared with what begins in the cells it touches. */
+const CELL = 64;
 
 export class Marks {
-  /** What is there now, in the order in which it was drawn. */
-  now: Mark[] = [];
+  /** The newest, unless it is covered. */
+  last: Mark | undefined;
+  /** In the order in which they were drawn. */
+  readonly #all = new Set<Mark>();
+  /** The same by the cells in which they begin, row by row. */
+  readonly #cells: (Set<Mark> | undefined)[] = [];
   /** What was there a drawn frame ago. */
   before: readonly Mark[] = [];
   #atTurn: readonly Mark[] = [];
@@ -54,34 +60,53 @@ export class Marks {
 
   /** The canvas has this size now, and is empty. */
   resize({ width, height }: { readonly width: number; readonly height: number }): void {
+    this.clear();
     this.#width = width;
     this.#height = height;
-    this.clear();
+  }
+
+  /** What is there now, in the order in which it was drawn. */
+  get now(): Mark[] {
+    return [...this.#all];
   }
 
   add(mark: Mark): void {
     if (mark.right < 0 || mark.bottom < 0 || mark.left > this.#width || mark.top > this.#height) return;
     this.#change();
-    this.now.push(mark);
-    if (this.now.length > MAX_MARKS) this.now.shift();
+    this.#all.add(mark);
+    this.last = mark;
+    const cell = this.#row(mark.top) * this.#columns + this.#column(mark.left);
+    this.#cells[cell] ??= new Set();
+    this.#cells[cell].add(mark);
+    if (this.#all.size <= MAX_MARKS) return;
+    const [oldest] = this.#all;
+    this.#remove(oldest);
   }
 
   /** What lies within the box is now hidden. */
   cover(left: number, top: number, right: number, bottom: number): void {
-    const isCovered = (mark: Mark): boolean =>
-      mark.left >= left - TOLERANCE &&
-      mark.top >= top - TOLERANCE &&
-      mark.right <= right + TOLERANCE &&
-      mark.bottom <= bottom + TOLERANCE;
-    // Most tiles of a map cover nothing.
-    if (!this.now.some(isCovered)) return;
-    this.#change();
-    this.now = this.now.filter((mark) => !isCovered(mark));
+    const [first, last] = [this.#column(left - TOLERANCE), this.#column(right + TOLERANCE)];
+    const end = this.#row(bottom + TOLERANCE);
+    for (let row = this.#row(top - TOLERANCE); row <= end; row++)
+      for (let column = first; column <= last; column++) {
+        const cell = this.#cells[row * this.#columns + column];
+        if (cell === undefined) continue;
+        for (const mark of cell)
+          if (
+            mark.left >= left - TOLERANCE &&
+            mark.top >= top - TOLERANCE &&
+            mark.right <= right + TOLERANCE &&
+            mark.bottom <= bottom + TOLERANCE
+          )
+            this.#remove(mark);
+      }
   }
 
   clear(): void {
-    if (this.now.length > 0) this.#change();
-    this.now = [];
+    if (this.#all.size > 0) this.#change();
+    this.#all.clear();
+    this.#cells.length = 0;
+    this.last = undefined;
   }
 
   isWhole(left: number, top: number, right: number, bottom: number): boolean {
@@ -97,7 +122,7 @@ export class Marks {
 
   /** A frame is over. */
   turn(): void {
-    if (this.#isChanged) this.#atTurn = this.now.slice();
+    if (this.#isChanged) this.#atTurn = this.now;
     this.#isChanged = false;
   }
 
@@ -105,6 +130,26 @@ export class Marks {
   forget(): void {
     this.before = [];
     this.#atTurn = [];
+  }
+
+  #remove(mark: Mark): void {
+    this.#change();
+    this.#all.delete(mark);
+    this.#cells[this.#row(mark.top) * this.#columns + this.#column(mark.left)]?.delete(mark);
+    if (mark === this.last) this.last = undefined;
+  }
+
+  get #columns(): number {
+    return Math.floor(this.#width / CELL) + 1;
+  }
+
+  /** What begins outside of the canvas is in the cells at its edge. */
+  #column(x: number): number {
+    return Math.floor(Math.min(Math.max(x, 0), this.#width) / CELL);
+  }
+
+  #row(y: number): number {
+    return Math.floor(Math.min(Math.max(y, 0), this.#height) / CELL);
   }
 
   #change(): void {

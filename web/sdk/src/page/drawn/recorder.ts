@@ -190,7 +190,7 @@ export class DrawRecorder {
         return;
       }
       if (isOpaque && alpha === 1) marks.cover(...box);
-    } else if (sameBox(marks.now.at(-1), box)) return;
+    } else if (sameBox(marks.last, box)) return;
     this.#add(marks, rect, "", sizeOf(width, height), box);
   }
 
@@ -254,7 +254,7 @@ export class DrawRecorder {
     if (context.globalAlpha === 0 || text.trim() === "") return;
     const [left, top] = pointOf(context, x, y);
     const marks = this.#at(context);
-    const last = marks.now.at(-1);
+    const { last } = marks;
     // Its outline, or its shadow beside it.
     if (last?.text === text && Math.abs(last.left - left) < 4 && Math.abs(last.top - top) < 4) return;
     const middle = middleOf(context, text, x, y);
