@@ -3,6 +3,7 @@
   const ROUND_SECONDS = 30;
   const field = document.getElementById("field");
   const holes = [];
+  const downTimers = [];
   let score = 0;
   let running = false;
   let began = 0;
@@ -26,12 +27,18 @@
     if (holes[i].classList.contains("up") && !holes[i].classList.contains("hit")) {
       score += 1;
       holes[i].classList.add("hit");
-      setTimeout(() => down(i), 150);
+      downLater(i, 150);
     } else score -= 0.25;
     show("score", score);
   }
 
+  function downLater(i, ms) {
+    clearTimeout(downTimers[i]);
+    downTimers[i] = setTimeout(() => down(i), ms);
+  }
+
   function down(i) {
+    clearTimeout(downTimers[i]);
     holes[i].classList.remove("up", "hit");
   }
 
@@ -39,7 +46,7 @@
     const free = holes.map((_, i) => i).filter((i) => !holes[i].classList.contains("up"));
     const i = free[Math.floor(Math.random() * free.length)];
     holes[i].classList.add("up");
-    setTimeout(() => down(i), 900 + Math.random() * 600);
+    downLater(i, 900 + Math.random() * 600);
     moleTimer = setTimeout(up, 400 + Math.random() * 500);
   }
 

@@ -4,6 +4,8 @@ import kaplay from "kaplay";
 const k = kaplay({ width: 480, height: 360, background: "#87ceeb", global: false });
 const GAP = 120;
 const SPEED = 160;
+// At 50 a second.
+const PILLAR_STEPS = 80;
 
 k.setGravity(1400);
 
@@ -17,7 +19,10 @@ k.scene("play", () => {
   const label = k.add([k.text("0"), k.pos(12, 12), k.z(10)]);
   const bird = k.add([k.rect(26, 20), k.color(255, 210, 0), k.pos(120, 150), k.area(), k.body(), "bird"]);
   k.onKeyPress("space", () => bird.jump(380));
-  k.loop(1.6, () => {
+  // By steps of its physics: in which frame a timer of 1.6 s ends is a matter of rounding.
+  let steps = 0;
+  k.onFixedUpdate(() => {
+    if (steps++ % PILLAR_STEPS > 0) return;
     const top = k.rand(40, k.height() - GAP - 40);
     const pillar = (y, height) => [
       k.rect(46, height),
