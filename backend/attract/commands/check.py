@@ -52,7 +52,7 @@ def check(game: flags.Game, /, options: CheckOptions = CheckOptions()) -> int:
     Parameters
     ----------
     game
-        Bundled name or path to a game module.
+        Bundled name, path to a game module, or a page that has an adapter.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def imitate(
     Parameters
     ----------
     game
-        Bundled name or path to a game module.
+        Bundled name, path to a game module, or a page that has an adapter.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class ReplayOptions:
     failed: bool = False
     """The last episode in which the game failed."""
     game: str | None = None
-    """Another build to play it in: a bundled name, a module or an adapter."""
+    """Another build to play it in: a bundled name, a module, an adapter or a page that has one."""
     runs_dir: flags.RunsDir = None
     project_dir: flags.ProjectDir = None
     include: flags.Include = None

@@ -175,6 +175,19 @@ def test_a_module_may_be_named_from_the_given_project_directory(
     assert served_game("train/walk.ts", given)[0] == str(tmp_path / "proj" / "train" / "walk.ts")
 
 
+def test_a_page_is_its_one_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "index.html").touch()
+    assert served_game("shop", ServerSettings())[0] == "shop", "it has none: who reads it says so"
+    adapter = tmp_path / "shop" / "game.page.ts"
+    adapter.write_text('export default definePageGame({ page: "index.html" })')
+    for named in ("shop", "shop/index.html", str(adapter)):
+        assert served_game(named, ServerSettings())[0] == str(adapter)
+    (tmp_path / "shop" / "other.page.ts").write_text('definePageGame({ page: "index.html" })')
+    assert served_game("shop", ServerSettings())[0] == "shop", "one of two is not chosen"
+
+
 @pytest.mark.parametrize("command", ["train", "check", "tune", "imitate", "eval", "export", "serve"])
 def test_every_command_that_takes_a_game_takes_its_project(command: str) -> None:
     # `cluster` hands what it does not know to `train`.
