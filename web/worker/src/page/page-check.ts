@@ -211,7 +211,9 @@ class PageCheck {
           id: "state-survives-start",
           severity: "warning",
           text: `after ${restartText(this.#definition.page)} an episode plays differently than in a fresh page: ${difference}`,
-          fix: 'have restart(window) reset what is left over, or give reset: "reload"; evaluations and replays always take fresh pages',
+          fix:
+            'have restart(window) reset what is left over, or give reset: "reload"; a slight difference may be how the clock ' +
+            "of an engine rounds (Phaser, KAPLAY), which harms no training: evaluations and replays always take fresh pages",
         });
         continue;
       }
