@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from attract.commands.destination import shown_path, write_output
+from attract.commands.given_page import page_to_play
 from attract.commands.output import CommandConsole, say
-from attract.commands.probe import SIZE, found_in_time, page_to_play
+from attract.commands.probe import SIZE, found_in_time
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError
 from attract.games.page_places import ADAPTER, PagePlace, names_page

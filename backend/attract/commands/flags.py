@@ -10,7 +10,6 @@ from cyclopts import Parameter
 from cyclopts.completion import CompletionContext
 from cyclopts.validators import Number
 
-from attract.errors import ConfigurationError
 from attract.games.project import find_project_dir
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
 from attract.schema.devices import DeviceName
@@ -150,8 +149,17 @@ def served_game(game: str, server: ServerSettings) -> tuple[str, ServerSettings]
 
     That is the one which a flag or variable gave, else `find_project_dir`. A path is relative to the current
     folder, or to the given project directory where the module is only there. A page is its one adapter.
+
+    Raises: ConfigurationError: there is no such page, it has several adapters, or it is a folder of modules.
     """
-    game = _adapter_of(game, server) or game
+    from attract.games.page_places import names_page
+
+    if names_page(game, server.web_dir):
+        from attract.commands.given_page import page_to_play
+        from attract.commands.output import CommandConsole
+
+        _, adapter = page_to_play(game, server, CommandConsole(stderr=True))
+        game = game if adapter is None else str(adapter)
     if Path(game).suffix == "":
         return game, server
     path = Path(game).resolve()
@@ -159,19 +167,6 @@ def served_game(game: str, server: ServerSettings) -> tuple[str, ServerSettings]
         return str(path), server.model_copy(update={"project_dir": find_project_dir(path)})
     below = (server.project_dir / game).resolve()
     return str(below if below.is_file() and not path.is_file() else path), server
-
-
-def _adapter_of(game: str, server: ServerSettings) -> str | None:
-    """None: it is no page, or has no adapter, or several: whoever reads the module says so."""
-    from attract.games.page_places import names_page, page_place
-
-    if not names_page(game, server.web_dir):
-        return None
-    try:
-        known = page_place(game, server.runs_dir, server.include).adapters()
-    except ConfigurationError:
-        return None
-    return str(known[0]) if len(known) == 1 else None
 
 
 def page_or_game(game: str, server: ServerSettings) -> tuple[str, ServerSettings]:

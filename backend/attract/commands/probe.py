@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from attract.browser.chromium import launch_switches, require_chromium, start_failure
 from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
+from attract.commands.given_page import page_to_play
 from attract.commands.json_output import MAX_ERROR_LENGTH, json_text, print_answer, shortened
 from attract.commands.output import CommandConsole, say
 from attract.commands.probe_drafts import (
@@ -30,7 +31,6 @@ from attract.commands.probe_drafts import (
 )
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
-from attract.games.modules import refuse_project
 from attract.games.page_files import PageAddress, PageFiles, PageFolder
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.games.project import PACKAGE_DIR
@@ -190,33 +190,6 @@ async def _settled(
                 return await checker.try_out(module, MIN_EPISODES, LONG_PLAY_SECONDS, {}, HOST_SECONDS)
 
             return await settle(found, write, play)
-
-
-def page_to_play(
-    given: str, server: ServerSettings, console: CommandConsole
-) -> tuple[PagePlace, Path | None]:
-    """A page and its adapter; None: it has none yet.
-
-    Raises: ConfigurationError: there is no such page, it has several adapters, or it holds modules.
-    """
-    try:
-        place = page_place(given, server.runs_dir, server.include)
-    except ConfigurationError:
-        refuse_project(Path(given), given)
-        raise
-    known = place.adapters()
-    if len(known) > 1:
-        raise ConfigurationError(
-            f"{given} has {len(known)} adapters",
-            setting="game",
-            fix=f"name one: {', '.join(map(shown_path, known))}",
-        )
-    if known:
-        say(console, f"{given} is played with the adapter {shown_path(known[0])}")
-        return place, known[0]
-    # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
-    refuse_project(Path(given), given)
-    return place, None
 
 
 async def adapter_of(given: str, server: ServerSettings) -> Path:

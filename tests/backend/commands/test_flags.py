@@ -12,6 +12,7 @@ from attract import cli
 from attract.cli import app
 from attract.commands.flags import served_game
 from attract.commands.setting_flags import GROUPS, OTHER
+from attract.errors import ConfigurationError
 from attract.settings.run import RunSettings, ServerSettings
 from attract.settings.schema import run_settings_schema, setting_paths
 
@@ -185,7 +186,8 @@ def test_a_page_is_its_one_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for named in ("shop", "shop/index.html", str(adapter)):
         assert served_game(named, ServerSettings())[0] == str(adapter)
     (tmp_path / "shop" / "other.page.ts").write_text('definePageGame({ page: "index.html" })')
-    assert served_game("shop", ServerSettings())[0] == "shop", "one of two is not chosen"
+    with pytest.raises(ConfigurationError, match="shop has 2 adapters"):
+        served_game("shop", ServerSettings())
 
 
 @pytest.mark.parametrize("command", ["train", "check", "tune", "imitate", "eval", "export", "serve"])
