@@ -12,7 +12,7 @@ import {
 import { describe as describeGame } from "../../../web/sdk/src/description.ts";
 import { nearestName } from "../../../web/sdk/src/nearest-name.ts";
 import { pictureStacks } from "../../../web/sdk/src/picture-stacks.ts";
-import { box, dict, discrete, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
+import { box, dict, discrete, mixed, multiBinary, multiDiscrete, set } from "../../../web/sdk/src/spaces.ts";
 import { CountingGame, countingGame } from "./counting-game.ts";
 
 const USUAL = {
@@ -112,6 +112,21 @@ describe("refusals name the option", () => {
     [{ action: discrete(0) }, "action: n must be a whole number >= 1, got 0"],
     [{ action: discrete(["a", "a"]) }, "labels must differ"],
     [{ action: box({ shape: [1] }) }, "a box action is float32 and needs finite low and high"],
+    // As JavaScript calls them, without types.
+    [{ observation: box(undefined as never) }, "observation: box needs a shape such as [4], got undefined"],
+    [{ observation: box({ low: 0, high: 1 } as never) }, "box needs a shape such as [4], got undefined"],
+    [{ observation: box({ shape: 4 as never }) }, "box needs a shape such as [4], got 4"],
+    [
+      { observation: set(undefined as never) },
+      "set needs the shape of one thing, such as [4], got undefined",
+    ],
+    [{ action: discrete(undefined as never) }, "action: n must be a whole number >= 1, got undefined"],
+    [{ action: discrete("jump" as never) }, 'action: n must be a whole number >= 1, got "jump"'],
+    [
+      { action: multiDiscrete(3 as never) },
+      "action: multiDiscrete needs a list of counts, such as [3, 2], got 3",
+    ],
+    [{ action: mixed(undefined as never) }, "action: mixed needs a box and a discrete"],
     [{ action: { kind: "graph" } }, 'unknown kind "graph"; known: box, discrete'],
     [{ action: box({ shape: [1], low: 0, high: 1 }), actionMask: true }, "actionMask: works with discrete"],
     [{ keys: { KeyA: "up" } }, 'keys.KeyA: "up" is no action; legal: "left", "right"'],

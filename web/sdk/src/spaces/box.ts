@@ -2,7 +2,7 @@
 
 import { MAX_ELEMENTS } from "../bounds.gen.ts";
 import { ConfigurationError, show } from "../errors.ts";
-import { checkCount, product, type SpaceKind } from "./kind.ts";
+import { checkCount, copyList, product, type SpaceKind } from "./kind.ts";
 
 const FLOAT32_MAX = 3.4028234663852886e38;
 
@@ -25,14 +25,15 @@ export interface BoxOptions {
 
 /** A box of `shape`. Without limits float32 is unbounded and uint8 spans 0 to 255. */
 export function box(options: BoxOptions): BoxSpace {
-  const dtype = options.dtype ?? "float32";
+  // Given nothing, or not as a list: the check names it.
+  const { dtype = "float32", shape, low, high } = options ?? {};
   const isByte = dtype === "uint8";
   return {
     kind: "box",
     dtype,
-    shape: [...options.shape],
-    low: copyLimit(options.low, isByte ? 0 : null),
-    high: copyLimit(options.high, isByte ? 255 : null),
+    shape: copyList(shape),
+    low: copyLimit(low, isByte ? 0 : null),
+    high: copyLimit(high, isByte ? 255 : null),
   };
 }
 

@@ -12,9 +12,9 @@ export interface DiscreteSpace {
 
 /** `discrete(4)`, or with a name per choice `discrete(["up", "down"])`. */
 export function discrete(choices: number | readonly string[]): DiscreteSpace {
-  return typeof choices === "number"
-    ? { kind: "discrete", n: choices, labels: null }
-    : { kind: "discrete", n: choices.length, labels: [...choices] };
+  return typeof choices === "object" && choices !== null
+    ? { kind: "discrete", n: choices.length, labels: [...choices] }
+    : { kind: "discrete", n: choices, labels: null };
 }
 
 export const DISCRETE: SpaceKind<DiscreteSpace> = {

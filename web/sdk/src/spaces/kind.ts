@@ -27,6 +27,11 @@ export function checkCount(field: string, name: string, value: unknown, min: num
   }
 }
 
+/** A copy of a list that a game gave; what is none stays, for `check` to name it. */
+export function copyList<T>(list: readonly T[]): T[] {
+  return Array.isArray(list) ? [...list] : (list as T[]);
+}
+
 /** Number of scalars in one value of `shape`. */
 export function product(shape: readonly number[]): number {
   return shape.reduce((size, length) => size * length, 1);

@@ -1,7 +1,7 @@
 /** Several choices at once. */
 
-import { ConfigurationError } from "../errors.ts";
-import { checkCount, type SpaceKind } from "./kind.ts";
+import { ConfigurationError, show } from "../errors.ts";
+import { checkCount, copyList, type SpaceKind } from "./kind.ts";
 
 /** Several choices at once, component i an integer in [0, nvec[i]). */
 export interface MultiDiscreteSpace {
@@ -11,7 +11,7 @@ export interface MultiDiscreteSpace {
 
 /** Independent choices of `nvec[i]` values each. */
 export function multiDiscrete(nvec: readonly number[]): MultiDiscreteSpace {
-  return { kind: "multi_discrete", nvec: [...nvec] };
+  return { kind: "multi_discrete", nvec: copyList(nvec) };
 }
 
 export const MULTI_DISCRETE: SpaceKind<MultiDiscreteSpace> = {
@@ -22,8 +22,11 @@ export const MULTI_DISCRETE: SpaceKind<MultiDiscreteSpace> = {
   limits: (space, c) => [0, space.nvec[c] - 1],
   takesMask: true,
   check(field, space) {
-    if (space.nvec.length === 0)
-      throw new ConfigurationError(field, "multiDiscrete needs at least one component");
+    if (!Array.isArray(space.nvec) || space.nvec.length === 0)
+      throw new ConfigurationError(
+        field,
+        `multiDiscrete needs a list of counts, such as [3, 2], got ${show(space.nvec)}`,
+      );
     for (const n of space.nvec) checkCount(field, "nvec", n, 1);
   },
 };

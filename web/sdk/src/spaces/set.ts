@@ -1,7 +1,7 @@
 /** Things in any order. */
 
 import { ConfigurationError, show } from "../errors.ts";
-import { checkCount, type SpaceKind } from "./kind.ts";
+import { checkCount, copyList, type SpaceKind } from "./kind.ts";
 
 /** Up to `max` things in any order, each of `shape[0]` numbers. */
 export interface SetSpace {
@@ -11,8 +11,9 @@ export interface SetSpace {
 }
 
 /** `set({ max: 32, shape: [4] })`: an observation is a list of up to 32 rows of four numbers each, in any order. */
-export function set({ max, shape }: { max: number; shape: readonly number[] }): SetSpace {
-  return { kind: "set", max, shape: [...shape] };
+export function set(options: { max: number; shape: readonly number[] }): SetSpace {
+  const { max, shape } = options ?? {};
+  return { kind: "set", max, shape: copyList(shape) };
 }
 
 /** In memory each row is its numbers and then a 1; zeros after the last. */
