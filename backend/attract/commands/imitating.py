@@ -13,6 +13,7 @@ from rich.console import Console
 from attract.commands.imitate import ImitateOptions
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole, say
+from attract.commands.train_display import printable
 from attract.errors import ConfigurationError
 from attract.games.kept_builds import write_start
 from attract.games.library import GameLibrary, GameModule
@@ -170,12 +171,18 @@ async def _played_outside(
         episodes, reports = await outside_episodes(
             gateway, build, seed_of(0), options.seconds, options.episodes, console, [name]
         )
-    print_outside(reports, console)
-    save_episodes(folder, episodes)
-    if not episodes:
+    begun = [episode for episode in episodes if episode.num_steps > 0]
+    if not begun:
+        problems = [problem for report in reports for problem in report.problems]
+        failures = {episode.error.text for episode in episodes if episode.error is not None}
+        problems += [f"{player} could not play: {printable(text)}" for text in failures]
+        if problems:
+            raise ConfigurationError("; ".join(problems), setting="--from")
         raise ConfigurationError(
             f"{player} played no episode within {options.seconds:g} s", setting="--from", fix="add --seconds"
         )
+    print_outside(reports, console)
+    save_episodes(folder, begun)
 
 
 def _fit(

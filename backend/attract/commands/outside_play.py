@@ -84,6 +84,8 @@ async def outside_episodes(
                     plays=[PlaytestPlays(player=f"{OUTSIDE}{name}", first=first, count=number)],
                     max_steps=MAX_STEPS,
                     record=True,
+                    # As they are played again.
+                    fresh_every=1,
                     budget_seconds=min(until - clock(), MAX_ORDER_SECONDS),
                 )
                 checker = gateway.service.membership.checker
@@ -98,9 +100,9 @@ async def outside_episodes(
                     break
     finally:
         await players.close()
-    return episodes, [
-        report.model_copy(update={"problems": [*report.problems, problems[report.player]]})
-        if report.player in problems
-        else report
-        for report in players.reports()
-    ]
+    reports = {report.player: report for report in players.reports()}
+    for player, problem in problems.items():
+        # Such as a game that cannot be begun: nothing was asked.
+        report = reports.get(player) or OutsideReport(player=player, decisions=0, defaults=0)
+        reports[player] = report.model_copy(update={"problems": [*report.problems, problem]})
+    return episodes, list(reports.values())

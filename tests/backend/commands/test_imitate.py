@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,46 @@ async def test_stacks_of_pictures_of_a_page_are_imitated_too(tmp_path: Path):
     source = write_episodes(tmp_path / "played", await recorded_of_page(server, game, 1))
     options = dataclasses.replace(OPTIONS, source=str(source))
     assert await imitate_game(game, RunSettings(), options, server) == 0
+
+
+BOT = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "action": 1}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("missing", [False, True])
+async def test_a_program_plays_each_episode_of_a_page_in_a_new_one_or_it_is_said_why_not(
+    missing: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    # A restart leaves the square where it is, and faster: only a new page begins as the first did.
+    page = PAGE.replace("let x", "function restart() { ticks = 0; } let x").replace("? 1 : 0", "? x / 40 : 0")
+    page = page.replace("{ x,", "{ x, ticks,")
+    (tmp_path / "index.html").write_text(
+        page.replace("<script>", '<script src="gone.js"></script>') if missing else page
+    )
+    adapter = PIXELS.replace("score:", "restart: (w) => w.restart(), score:")
+    adapter = adapter.replace(
+        "pixels: {}", "observation: box({ shape: [1], low: 0, high: 80 }), observe: (w) => [w.game.ticks]"
+    )
+    adapter = adapter.replace("discrete }", "box, discrete }")
+    ready = "w.made" if missing else "w.game"
+    (tmp_path / "game.page.ts").write_text(adapter.replace("w.game !== undefined", f"{ready} !== undefined"))
+    (tmp_path / "bot.py").write_text(BOT)
+    server = ServerSettings(
+        runs_dir=tmp_path / "runs",
+        project_dir=tmp_path,
+        outside={"bot": f"{sys.executable} {tmp_path}/bot.py"},
+    )
+    options = dataclasses.replace(OPTIONS, source="outside:bot", episodes=2)
+    fitting = imitate_game(str(tmp_path / "game.page.ts"), RunSettings(), options, server)
+    if missing:
+        with pytest.raises(ConfigurationError, match=r"outside:bot could not play: .*asks for /gone\.js"):
+            await fitting
+    else:
+        assert await fitting == 0
+        assert json.loads(capsys.readouterr().out)["demonstrations"] == 2
 
 
 def write_episodes(folder: Path, episodes: list[RecordedEpisode]) -> Path:
