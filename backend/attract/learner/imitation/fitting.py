@@ -16,6 +16,7 @@ from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.imitation.crossing import CrossedExamples
 from attract.learner.imitation.demonstrations import keep_slots
 from attract.learner.imitation.likelihood import CloningLoss
+from attract.learner.imitation.shifts import shift_pictures
 from attract.policy.network import Policy
 
 MINIBATCH_STEPS = 512
@@ -37,9 +38,14 @@ class FitPlan:
     epochs: int = 2000
     """At most."""
     learning_rate: float = 1e-2
+    picture_rate: float = 2.5e-3
+    """Learning rate of a policy that sees pictures: by `learning_rate` its convolutions die."""
     sparsity: float = 0.3
     """Strength of the prior that weights are small: the sum of their sizes times this, over the number of
-    demonstrated steps, is added to the loss. Few demonstrations say little of what does not matter."""
+    demonstrated steps, is added to the loss. Few demonstrations say little of what does not matter. Not for
+    pictures: their many weights are small, and the prior of all would outweigh what was demonstrated."""
+    shift: float = 1 / 12
+    """Pictures are moved by up to this share of their size in each direction, so that few teach more."""
     value_coef: float = 0.5
     held_out: float = 0.2
     """Share of the demonstrations that decide how long is fitted."""
@@ -176,40 +182,43 @@ class _Fitting:
         self._generator = generator
         self._gamma = gamma
         self.loss = CloningLoss(policy, distribution, batch, MINIBATCH_STEPS)
-        self._optimizer = Adam(policy.parameters(), lr=plan.learning_rate, eps=1e-5)
+        self._rate = plan.picture_rate if policy.sees_pictures else plan.learning_rate
+        self._optimizer = Adam(policy.parameters(), lr=self._rate, eps=1e-5)
         # The value function has its own error to tell it what matters.
         self._matrices = [
             parameter
             for name, parameter in policy.named_parameters()
-            if parameter.dim() > 1 and not name.startswith("value_")
+            if parameter.dim() > 1 and not name.startswith("value_") and not policy.sees_pictures
         ]
         self._targets = torch.zeros(0)
 
     def epoch(self, number: int, num_epochs: int) -> float:
         """One pass over all steps; the mean negative log-likelihood along it."""
-        plan, loss = self._plan, self.loss
+        plan, loss, policy = self._plan, self.loss, self.policy
         loss.refresh()
         if (number - 1) % VALUES_EVERY == 0:
             self._targets = self._value_targets().flatten()
         # Crossed examples are many, and show by themselves what does not matter.
-        prior = plan.sparsity / loss.num_steps if self._examples is None else 0.0
+        prior = plan.sparsity / loss.num_steps if self._examples is None and self._matrices else 0.0
         for group in self._optimizer.param_groups:
-            group["lr"] = plan.learning_rate * max(MIN_RATE_SHARE, 1.0 - (number - 1) / num_epochs)
+            group["lr"] = self._rate * max(MIN_RATE_SHARE, 1.0 - (number - 1) / num_epochs)
         total = 0.0
         for chosen in loss.minibatches(self._generator):
-            found = loss.outputs(chosen)
+            found = loss.outputs(
+                chosen, lambda part: shift_pictures(policy, part, plan.shift, self._generator)
+            )
             likelihood = -found.log_probs.mean()
             if self._examples is None:
                 fitted = likelihood
             else:
-                fitted = self._examples.loss(self.policy, self.distribution, MINIBATCH_STEPS, self._generator)
+                fitted = self._examples.loss(policy, self.distribution, MINIBATCH_STEPS, self._generator)
             value = (found.values - self._targets[found.steps]).square().mean()
             whole = fitted + plan.value_coef * value
             if prior > 0:
                 whole = whole + prior * torch.stack([matrice.abs().sum() for matrice in self._matrices]).sum()
             self._optimizer.zero_grad()
             whole.backward()
-            torch.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_GRAD_NORM, foreach=True)
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), MAX_GRAD_NORM, foreach=True)
             self._optimizer.step()
             total += float(likelihood.detach()) * found.steps.numel()
         return total / loss.num_steps

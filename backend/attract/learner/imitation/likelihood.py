@@ -1,6 +1,6 @@
 """The cloning loss: how unlikely a policy finds what was demonstrated."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -103,12 +103,21 @@ class CloningLoss:
         order = torch.randperm(self.num_steps, generator=generator).to(device)
         return iter(self._valid_steps[order].split(self._minibatch_steps))
 
-    def outputs(self, chosen: Tensor) -> Chosen:
-        """The policy's outputs for these steps, or for segments if it is recurrent; with gradient."""
+    def outputs(
+        self, chosen: Tensor, varied: Callable[[Preprocessed], Preprocessed] = lambda part: part
+    ) -> Chosen:
+        """The policy's outputs for these steps, or for segments if it is recurrent; with gradient.
+
+        Args:
+            chosen: as `minibatches` gives them.
+            varied: what the policy sees in the place of what was seen then.
+        """
         batch = self.batch
         if self._is_recurrent:
             part = {key: array[:, chosen] for key, array in self._preprocessed.items()}
-            outputs, values, _ = self._policy.unroll(part, self._states[chosen], batch.reset_after[:, chosen])
+            outputs, values, _ = self._policy.unroll(
+                varied(part), self._states[chosen], batch.reset_after[:, chosen]
+            )
             num_segments = batch.valid.shape[1]
             rows = torch.arange(batch.valid.shape[0], device=chosen.device).unsqueeze(1)
             kept = batch.valid[:, chosen]
@@ -117,7 +126,7 @@ class CloningLoss:
         else:
             steps = chosen
             part = {key: array.flatten(0, 1)[steps] for key, array in self._preprocessed.items()}
-            outputs, values = self._policy.forward_preprocessed(part)
+            outputs, values = self._policy.forward_preprocessed(varied(part))
         masks = None if batch.action_mask is None else batch.action_mask.flatten(0, 1)[steps]
         log_probs, _ = self._distribution.log_prob_and_entropy(
             outputs, batch.action.flatten(0, 1)[steps], masks

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from attract.experience.batch import Batch
 from attract.learner.imitation.fitting import Epoch, FitPlan, fit
 from attract.policy.network import build_distribution, build_policy
+from attract.schema.spaces import BoxSpace
 from attract.settings.run import PolicySettings
 from batches import demonstrated_signs
 from learner_world import describe_signs
@@ -31,6 +33,44 @@ def test_what_was_demonstrated_is_what_is_played(recurrent: str):
     _, result, _ = fitted(FitPlan(epochs=150), recurrent=recurrent, recurrent_size=8)
     assert result.agreement > 0.95 and result.loss < 0.25
     assert result.held_out is not None and result.held_out < 0.15
+
+
+SIZE = 24
+
+
+@pytest.mark.parametrize("recurrent", ["none", "gru"])
+def test_what_a_picture_showed_is_played_elsewhere_too(recurrent: str):
+    def pictures(lefts: range, batch: Batch) -> torch.Tensor:
+        """A square at one of `lefts`, and right of it a bar if the action is 1, left of it if not."""
+        steps = batch.action.flatten()
+        seen = torch.zeros(len(steps), SIZE, SIZE, 1, dtype=torch.uint8)
+        for number, action in enumerate(steps.tolist()):
+            left = lefts[number % len(lefts)]
+            seen[number, 10:14, left : left + 4] = 255
+            bar = left + 6 if action else left - 4
+            seen[number, 6:18, bar : bar + 2] = 255
+        return seen.view(*batch.action.shape, SIZE, SIZE, 1)
+
+    game = GAME.model_copy(
+        update={"observation": BoxSpace(shape=[SIZE, SIZE, 1], low=0, high=255, dtype="uint8")}
+    )
+    policy = build_policy(
+        PolicySettings(hidden_sizes=(8,), recurrent=recurrent, recurrent_size=8), game, seed=2
+    )
+    batch = demonstrated_signs()
+    shown = replace(
+        batch,
+        observation={"obs": pictures(range(9, 11), batch)},
+        bootstrap_observation={"obs": torch.zeros(len(batch.slot_id), SIZE, SIZE, 1, dtype=torch.uint8)},
+    )
+    generator = torch.Generator().manual_seed(1)
+    distribution = build_distribution(game)
+    result = fit(policy, distribution, shown, FitPlan(epochs=150), generator, gamma=0.9, slots_of=[])
+    assert result.agreement > 0.95
+    elsewhere = {"obs": pictures(range(7, 13, 5), batch)}
+    states = torch.zeros(len(batch.slot_id), policy.state_size)
+    outputs, _, _ = policy.unroll(policy.preprocess(elsewhere), states, batch.reset_after)
+    assert (outputs.argmax(-1) == batch.action)[batch.valid].float().mean() > 0.95
 
 
 def test_the_value_function_foresees_discounted_returns():
