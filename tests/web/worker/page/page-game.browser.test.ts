@@ -286,6 +286,8 @@ test("masks come from the page, and pointers go where an action has them", async
 });
 
 test("several agents play in one page, each by its own keys, rewarded and ended for itself", async () => {
+  // The one that is played in: another may be loading for the next episode.
+  let page!: PageWindow;
   const definition = hop({
     numAgents: 2,
     keys: [
@@ -296,17 +298,18 @@ test("several agents play in one page, each by its own keys, rewarded and ended 
       w.pressed = [];
       w.addEventListener("keydown", ({ code }: KeyboardEvent) => w.pressed.push(code));
     },
-    observe: (w) => [
-      [w.look().y, 0],
-      [w.look().ticks, 1],
-    ],
+    observe(w) {
+      page = w;
+      return [
+        [w.look().y, 0],
+        [w.look().ticks, 1],
+      ];
+    },
     score: (w) => [w.look().ticks, 2 * w.look().ticks],
     over: (w) => [w.look().ticks >= 8, w.look().state === "over"],
   });
   const instance = await begun(definition);
   expect(Array.from(instance.views[1] as Float32Array)).toEqual([1, 1]);
-  const page = document.querySelector<HTMLIFrameElement>("iframe[data-attract-clock]")!
-    .contentWindow as PageWindow;
   page.pressed.length = 0;
   instance.step([1, 0]);
   expect(page.pressed).toEqual(["Space", "KeyA"]);
