@@ -175,7 +175,7 @@ async def _played_outside(
     if not begun:
         problems = [problem for report in reports for problem in report.problems]
         failures = {episode.error.text for episode in episodes if episode.error is not None}
-        problems += [f"{player} could not play: {printable(text)}" for text in failures]
+        problems += [f"{player} could not play: {printable(text)}" for text in sorted(failures)]
         if problems:
             raise ConfigurationError("; ".join(problems), setting="--from")
         raise ConfigurationError(

@@ -83,6 +83,13 @@ test("a definition that crossed as data is checked, one that was never defined r
   expect(() => checkDefinition(undefined)).toThrow("must be defineGame({...}), got undefined");
 });
 
+test("lists of a space may be any that can be walked, and a null dtype is the usual one", () => {
+  const shape = new Int32Array([2, 3]) as never;
+  expect(box({ shape, dtype: null as never })).toEqual(box({ shape: [2, 3] }));
+  expect(multiDiscrete(shape)).toEqual(multiDiscrete([2, 3]));
+  expect(discrete(new Set(["left", "right"]) as never)).toEqual(discrete(["left", "right"]));
+});
+
 describe("refusals name the option", () => {
   const cases: [Record<string, unknown>, string][] = [
     [{ id: "no spaces" }, "id: 1 to 64 letters"],
@@ -121,6 +128,7 @@ describe("refusals name the option", () => {
       "set needs the shape of one thing, such as [4], got undefined",
     ],
     [{ action: discrete(undefined as never) }, "action: n must be a whole number >= 1, got undefined"],
+    [{ action: discrete({ jump: 1 } as never) }, 'action: n must be a whole number >= 1, got {"jump":1}'],
     [{ action: discrete("jump" as never) }, 'action: n must be a whole number >= 1, got "jump"'],
     [
       { action: multiDiscrete(3 as never) },

@@ -26,7 +26,8 @@ export interface BoxOptions {
 /** A box of `shape`. Without limits float32 is unbounded and uint8 spans 0 to 255. */
 export function box(options: BoxOptions): BoxSpace {
   // Given nothing, or not as a list: the check names it.
-  const { dtype = "float32", shape, low, high } = options ?? {};
+  const { shape, low, high } = options ?? {};
+  const dtype = options?.dtype ?? "float32";
   const isByte = dtype === "uint8";
   return {
     kind: "box",

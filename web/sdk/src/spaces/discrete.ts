@@ -1,7 +1,7 @@
 /** One choice. */
 
 import { ConfigurationError, show } from "../errors.ts";
-import { checkCount, type SpaceKind } from "./kind.ts";
+import { checkCount, copyList, type SpaceKind } from "./kind.ts";
 
 /** One of `n` choices, an integer in [0, n). */
 export interface DiscreteSpace {
@@ -12,9 +12,10 @@ export interface DiscreteSpace {
 
 /** `discrete(4)`, or with a name per choice `discrete(["up", "down"])`. */
 export function discrete(choices: number | readonly string[]): DiscreteSpace {
-  return typeof choices === "object" && choices !== null
-    ? { kind: "discrete", n: choices.length, labels: [...choices] }
-    : { kind: "discrete", n: choices, labels: null };
+  const given = copyList(choices as readonly string[]);
+  return Array.isArray(given)
+    ? { kind: "discrete", n: given.length, labels: given }
+    : { kind: "discrete", n: choices as number, labels: null };
 }
 
 export const DISCRETE: SpaceKind<DiscreteSpace> = {

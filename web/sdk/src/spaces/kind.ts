@@ -29,7 +29,7 @@ export function checkCount(field: string, name: string, value: unknown, min: num
 
 /** A copy of a list that a game gave; what is none stays, for `check` to name it. */
 export function copyList<T>(list: readonly T[]): T[] {
-  return Array.isArray(list) ? [...list] : (list as T[]);
+  return typeof list === "object" && list !== null && Symbol.iterator in list ? [...list] : list;
 }
 
 /** Number of scalars in one value of `shape`. */
