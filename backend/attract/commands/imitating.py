@@ -177,7 +177,7 @@ async def _played_outside(
         failures = {episode.error.text for episode in episodes if episode.error is not None}
         problems += [f"{player} could not play: {printable(text)}" for text in sorted(failures)]
         if problems:
-            raise ConfigurationError("; ".join(problems), setting="--from")
+            raise ConfigurationError("; ".join(problems))
         raise ConfigurationError(
             f"{player} played no episode within {options.seconds:g} s", setting="--from", fix="add --seconds"
         )

@@ -188,8 +188,11 @@ class _Fitting:
         self._matrices = [
             parameter
             for name, parameter in policy.named_parameters()
-            if parameter.dim() > 1 and not name.startswith("value_") and not policy.sees_pictures
+            if parameter.dim() > 1 and not name.startswith("value_")
         ]
+        # Crossed examples are many, and show by themselves what does not matter.
+        has_prior = examples is None and not policy.sees_pictures
+        self._prior = plan.sparsity / self.loss.num_steps if has_prior else 0.0
         self._targets = torch.zeros(0)
 
     def epoch(self, number: int, num_epochs: int) -> float:
@@ -198,8 +201,6 @@ class _Fitting:
         loss.refresh()
         if (number - 1) % VALUES_EVERY == 0:
             self._targets = self._value_targets().flatten()
-        # Crossed examples are many, and show by themselves what does not matter.
-        prior = plan.sparsity / loss.num_steps if self._examples is None and self._matrices else 0.0
         for group in self._optimizer.param_groups:
             group["lr"] = self._rate * max(MIN_RATE_SHARE, 1.0 - (number - 1) / num_epochs)
         total = 0.0
@@ -214,8 +215,9 @@ class _Fitting:
                 fitted = self._examples.loss(policy, self.distribution, MINIBATCH_STEPS, self._generator)
             value = (found.values - self._targets[found.steps]).square().mean()
             whole = fitted + plan.value_coef * value
-            if prior > 0:
-                whole = whole + prior * torch.stack([matrice.abs().sum() for matrice in self._matrices]).sum()
+            if self._prior > 0:
+                size = torch.stack([matrice.abs().sum() for matrice in self._matrices]).sum()
+                whole = whole + self._prior * size
             self._optimizer.zero_grad()
             whole.backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), MAX_GRAD_NORM, foreach=True)
